@@ -163,6 +163,7 @@ export default defineConfig({
       },
       {
         // The pages of `docs/quickstarts`, typed as they stand. It installs from the registry.
+        resolve: sources.resolve,
         test: {
           name: 'quickstarts',
           include: ['test/quickstarts/*.quickstart.ts'],

@@ -1,7 +1,12 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
+import { ExactEvmScheme } from '@x402/evm/exact/client'
+import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
+import { startBase, usdcOfBase } from '../support/base-chain.js'
 import { type Block, readPage, root } from './page.js'
 import { isListening, openFolder, removeFolder, run, start, until } from './shell.js'
 
@@ -16,6 +21,15 @@ const keyOf = (page: ReadonlyMap<string, Block[]>) => commands([...page.values()
 const sell = readPage('sell')
 const buy = readPage('buy')
 const agent = readPage('agent')
+const addArc = readPage('add-arc')
+
+/** The shops of the page for sellers on Base have the file of its first section; the one with Solana has the server of Express. */
+const [added, ...shopsOnBase] = recipes(addArc)
+const serverOfExpress = (addArc.get('Express') ?? []).filter(({ kind }) => kind === 'file')
+const bothChains = shopsOnBase.map(([title, blocks]): [string, Block[]] => {
+  const shared = title.startsWith('Solana') ? serverOfExpress : (added?.[1] ?? [])
+  return [`${title} on both`, [...blocks, ...shared]]
+})
 
 const ports = [3000, 4021, 4022, 8545]
 const INSTALLS_AT_ONCE = 3
@@ -27,7 +41,9 @@ beforeAll(async () => {
   for (const port of ports) {
     if (await isListening(port)) throw new Error(`port ${port} is in use; the pages need it`)
   }
-  installAll([sell, buy, agent].flatMap(recipes))
+  const [, pack = ''] = commands([...sell.values()][0])
+  await run(pack, root)
+  installAll([...[sell, buy, agent].flatMap(recipes), ...bothChains])
   devnet = start('npm run dev', root)
   await until(
     () => {
@@ -119,6 +135,99 @@ describe('docs/quickstarts/sell.md', () => {
       () => 'the shop did not end',
     )
   })
+})
+
+describe('docs/quickstarts/add-arc.md', () => {
+  const shop = 'http://localhost:3000/quote'
+  let base: Awaited<ReturnType<typeof startBase>>
+  beforeAll(async () => {
+    base = await startBase()
+  })
+  afterAll(() => base?.stop())
+
+  /** Starts a shop of the page, and ends it after use. */
+  async function withShop(title: string, env: Record<string, string>, use: () => Promise<void>) {
+    const [, serve = 'node server.mjs'] = commands(addArc.get(title))
+    const running = start(serve, await folderOf(`${title} on both`), env)
+    try {
+      await until(
+        () => isListening(3000),
+        () => `the shop did not start:\n${running.printed()}`,
+      )
+      await use().catch((error) => {
+        throw new Error(`${error.message}\n${running.printed()}`, { cause: error })
+      })
+    } finally {
+      await running.stop()
+    }
+    await until(
+      async () => !(await isListening(3000)),
+      () => 'the shop did not end',
+    )
+  }
+
+  /** Buys by the official client with a wallet on one network. */
+  async function buyOn(network: 'eip155:5042' | 'eip155:8453') {
+    const client = x402Client.fromConfig({
+      schemes: [{ network, client: new ExactEvmScheme(devnetPayer.account) }],
+      spendControls: {
+        allowedAssets: [
+          { network: 'eip155:5042', asset: devnetContracts.usdc, maxAmountPerPayment: '10000' },
+          { network: 'eip155:8453', asset: usdcOfBase, maxAmountPerPayment: '10000' },
+        ],
+      },
+    })
+    const answer = await wrapFetchWithPayment(fetch, client)(shop)
+    expect([answer.status, await answer.json()]).toEqual([
+      200,
+      { quote: 'A penny saved is a penny earned.' },
+    ])
+    const settled = answer.headers.get('PAYMENT-RESPONSE') ?? ''
+    expect(decodePaymentResponseHeader(settled)).toMatchObject({ success: true, network })
+  }
+  const earned = async () => ({
+    arc: await usdcBalance('http://127.0.0.1:8545', devnetMerchant.address),
+    base: await base.balanceOf(devnetMerchant.address),
+  })
+  const networks = async () => {
+    const header = (await fetch(shop)).headers.get('PAYMENT-REQUIRED') ?? ''
+    return decodePaymentRequiredHeader(header).accepts.map(({ network }) => network)
+  }
+
+  it.each(['Express', 'Hono', 'Next'])('%s sells on both, each payment on its chain', (title) =>
+    withShop(title, { BASE_FACILITATOR_URL: base.url }, async () => {
+      expect(await networks()).toEqual(['eip155:8453', 'eip155:5042'])
+      const before = await earned()
+      await buyOn('eip155:8453')
+      expect(await earned()).toEqual({ arc: before.arc, base: before.base + 10_000n })
+      await buyOn('eip155:5042')
+      expect(await earned()).toEqual({ arc: before.arc + 10_000n, base: before.base + 10_000n })
+      expect(await run(commands(addArc.get('Pay it'))[0] ?? '', root)).toContain('200 OK')
+    }),
+  )
+
+  it('Express starts and sells on Base while Arcus is away', () =>
+    withShop(
+      'Express',
+      { BASE_FACILITATOR_URL: base.url, FACILITATOR_URL: 'http://127.0.0.1:9' },
+      async () => {
+        expect(await networks()).toEqual(['eip155:8453', 'eip155:5042'])
+        await buyOn('eip155:8453')
+        await expect(buyOn('eip155:5042')).rejects.toThrow()
+      },
+    ))
+
+  it('with Solana beside them, a buyer on Arc pays', () =>
+    withShop('Solana as well', { BASE_FACILITATOR_URL: base.url }, async () => {
+      expect(await networks()).toEqual([
+        'eip155:8453',
+        'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
+        'eip155:5042',
+      ])
+      const before = await earned()
+      await buyOn('eip155:5042')
+      expect(await earned()).toEqual({ arc: before.arc + 10_000n, base: before.base })
+    }))
 })
 
 describe('docs/quickstarts/buy.md', () => {

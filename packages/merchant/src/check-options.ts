@@ -1,7 +1,8 @@
+import { parseUrl } from '@arcus/protocol/x402/parse-url'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentRequirements } from '@x402/core/types'
 import type { FastifyBaseLogger } from 'fastify'
-import type { RoutePrice, X402Options } from './options.js'
+import type { RoutePrice, WayToPay, X402Options } from './options.js'
 
 const optionNames: Record<keyof X402Options, true> = {
   facilitator: true,
@@ -21,6 +22,7 @@ const optionNames: Record<keyof X402Options, true> = {
 
 const memberNames: Record<keyof RoutePrice, true> = {
   price: true,
+  accepts: true,
   pricing: true,
   schemes: true,
   payTo: true,
@@ -34,6 +36,13 @@ const memberNames: Record<keyof RoutePrice, true> = {
   example: true,
   inputSchema: true,
   outputExample: true,
+}
+
+const wayNames: Record<keyof WayToPay, true> = {
+  network: true,
+  price: true,
+  payTo: true,
+  facilitator: true,
 }
 
 /** Options of Fastify itself, which it passes on to each plugin. */
@@ -56,7 +65,25 @@ export function checkMemberNames(price: object): void {
     ? Object.keys(price).find((name) => !['amount', 'asset', 'extra'].includes(name))
     : Object.keys(price).find((name) => !Object.hasOwn(memberNames, name))
   if (unknown !== undefined) throw new Error(`there is no member "${unknown}" in a price`)
-  if (!isMoney && !('price' in price)) throw new Error('price is missing')
+  if (isMoney) return
+  const { price: own, accepts, payTo, network, schemes } = price as RoutePrice
+  if (own === undefined && accepts === undefined) throw new Error('price is missing')
+  if (accepts === undefined) return
+  const other = Object.entries({ price: own, payTo, network, schemes }).find(([, it]) => it)
+  if (other !== undefined)
+    throw new Error(`accepts takes the place of ${other[0]}, give one of them`)
+  if (!Array.isArray(accepts) || accepts.length === 0) throw new Error('accepts names a way to pay')
+  for (const way of accepts) {
+    const name = Object.keys(way ?? {}).find((it) => !Object.hasOwn(wayNames, it))
+    if (name !== undefined) throw new Error(`there is no member "${name}" in a way to pay`)
+  }
+}
+
+/** Throws for a text that is no address of a server. */
+export function httpUrl(name: string, text: string): URL {
+  const url = parseUrl(text)
+  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
+  throw new Error(`${name} must be an http or https URL, got "${text}"`)
 }
 
 /** Warns of a facilitator that buyers of these routes cannot pay through. The server runs on: it may be started later. */

@@ -32,7 +32,7 @@ export function declareDiscovery(route: PricedRoute, price: RoutePrice): SchemaO
   const attempts = [
     () => declare(route, price),
     () => declare(route, withoutOutput),
-    () => declare({ ...route, schema: undefined }, { price: price.price }),
+    () => declare({ ...route, schema: undefined }, {}),
   ]
   return attempts.map((attempt) => attempt()).find(isShort)
 }

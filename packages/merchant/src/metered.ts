@@ -1,4 +1,4 @@
-import { findStablecoin, parseMoney } from './price.js'
+import { parseAmount } from './price.js'
 import type { NewRefund, PlannedRefund, Refunds } from './refunds.js'
 import type { PaymentRefusal, ResourceServer, SettleOutcome } from './resource-server.js'
 import type { RouteOffer } from './terms.js'
@@ -28,17 +28,6 @@ export function createMeter({ requirements, terms: { isMetered } }: RouteOffer) 
       return charged
     },
   }
-}
-
-/** Reads money as in a price, or atomic units. Unlike a price it may be zero. Throws for other money than was asked for. */
-function parseAmount(text: string, { asset, network }: RouteOffer['requirements']): bigint {
-  if (/^\d{1,78}$/.test(text)) return BigInt(text)
-  const { currency, amount } = parseMoney(text)
-  const token = findStablecoin(asset, network)
-  if (token?.currency === currency) return amount
-  throw new Error(
-    `x402: ${text} cannot be charged, because the price is in ${token?.symbol ?? asset}`,
-  )
 }
 
 const PENDING = 'settlement_pending'
@@ -88,7 +77,8 @@ async function conclude(
   return undefined
 }
 
-function describeRefund({ payload, requirements }: RouteOffer, rest: bigint): NewRefund {
+/** Returns the refund of a part of the price, in atomic units. */
+export function describeRefund({ payload, requirements }: RouteOffer, rest: bigint): NewRefund {
   const { network, asset, extra } = requirements
   const signed = payload.payload as Record<string, Record<string, unknown> | undefined>
   const { permit2Authorization: permitted } = signed

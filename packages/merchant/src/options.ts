@@ -1,6 +1,7 @@
 import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
 import type { SettleResponse } from '@x402/core/types'
+import type { FastifyRequest } from 'fastify'
 import type { Channels } from './channels.js'
 import type { Price } from './price.js'
 import type { Refunds } from './refunds.js'
@@ -39,9 +40,28 @@ export interface X402Options {
   iconUrl?: string
 }
 
+/**
+ * Returns the price of a request, which has been read and validated by then. It is asked for each call, also of those who
+ * do not pay, so it should be cheap. What it throws is answered as an error of the handler, and nothing is sold.
+ */
+export type PriceOfRequest = (request: FastifyRequest) => Price | Promise<Price>
+
+/** One of several ways to pay for a route. What it leaves out is taken from the route, then from the options. */
+export interface WayToPay {
+  /** An EVM network. One that is not Arc needs `facilitator`, takes `exact` alone, and has no metered prices. */
+  network?: `eip155:${number}`
+  price: Price | PriceOfRequest
+  payTo?: string
+  /** The facilitator that verifies and settles on this network, in place of the one of the options. */
+  facilitator?: string | FacilitatorClient
+}
+
 /** Options of one route, in `config.x402` or in `routes`, in place of a bare price. */
 export interface RoutePrice {
-  price: Price
+  /** The price of a call, or a function that returns it; `accepts` takes its place. */
+  price?: Price | PriceOfRequest
+  /** Several ways to pay. Most buyers take the first one that they can. */
+  accepts?: readonly WayToPay[]
   /**
    * `metered`: the price is a ceiling. By `upto` and `batch-settlement` only the amount that the handler charges is
    * taken. By `exact` the whole price is settled and the rest is returned, which needs `refunds`. Default `fixed`.
@@ -85,6 +105,10 @@ export interface Payment {
   payTo: string
   /** `exact`, `upto` or `batch-settlement`. */
   scheme: string
+  /** Names the payment, with `network` and `payer`, at `/payments` of the facilitator; `undefined` for a voucher. */
+  nonce: string | undefined
+  /** How the payment moves the asset: `eip3009` or `permit2`. */
+  method: 'eip3009' | 'permit2'
   /**
    * Sets how much of a metered price is charged, in its own money such as `"$0.004"` or `"€0.004"`, or in atomic units.
    * The last call counts. With zero nothing is settled. Throws for more than the price, and for other money.
@@ -96,6 +120,12 @@ export interface Payment {
    * fails after this call is charged all the same.
    */
   settle(): Promise<SettleResponse>
+  /**
+   * Gives a fixed price by `exact` back, whole or in part, in its own money or in atomic units; settles before, where that
+   * has not happened yet. Resolves to the atomic units that the buyer gets once the refund is on disk: it is tried until it
+   * lands, once for each payment. Throws without `refunds` in the options, and for more than the price.
+   */
+  refund(amount?: string): Promise<string>
 }
 
 declare module 'fastify' {

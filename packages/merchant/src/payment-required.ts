@@ -2,7 +2,7 @@ import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import { signOfCurrency } from '@arcus/protocol/x402/currencies'
 import { isNetwork, networks } from '@arcus/protocol/x402/networks'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
-import type { PaymentRequired } from '@x402/core/types'
+import type { PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { settlementHeader } from './payment-headers.js'
 import { findStablecoin } from './price.js'
@@ -92,14 +92,15 @@ function wantsPage(accept: string | undefined): boolean {
 
 /** Returns the page for a person who opens a paid URL in a browser. */
 function paymentPage({ accepts, resource, error }: PaymentRequired): string {
-  const [asked] = accepts
-  const price = asked === undefined ? '' : describePrice(asked.amount, asked.asset, asked.network)
-  const network =
-    asked !== undefined && isNetwork(asked.network) ? networks[asked.network].name : ''
+  const ways = accepts.filter(
+    (asked, index) => accepts.findIndex((other) => isSameWay(asked, other)) === index,
+  )
   const rows = [
-    ['Price', price],
-    ['Network', `${network} (${asked?.network ?? ''})`],
-    ['Paid to', asked?.payTo ?? ''],
+    ...ways.flatMap(({ amount, asset, network, payTo }) => [
+      ['Price', describePrice(amount, asset, network)],
+      ['Network', isNetwork(network) ? `${networks[network].name} (${network})` : network],
+      ['Paid to', payTo],
+    ]),
     ['Resource', resource.url],
     ...(error === undefined || error === PAYMENT_REQUIRED ? [] : [['Refused', error]]),
   ]
@@ -126,6 +127,12 @@ ${rows.map(([name = '', value = '']) => `<dt>${escapeHtml(name)}</dt><dd>${escap
 </body>
 </html>
 `
+}
+
+/** Returns whether two entries differ in nothing that a person is shown: schemes share network, token and address. */
+function isSameWay(asked: PaymentRequirements, other: PaymentRequirements): boolean {
+  const { network, asset, payTo } = asked
+  return network === other.network && asset === other.asset && payTo === other.payTo
 }
 
 function describePrice(amount: string, asset: string, network: string): string {

@@ -9,7 +9,7 @@ import {
   findToken,
   type Stablecoin,
 } from '@arcus/protocol/x402/currencies'
-import type { NetworkId } from '@arcus/protocol/x402/networks'
+import { isNetwork, type NetworkId } from '@arcus/protocol/x402/networks'
 
 /**
  * Price of one call, with at most six decimals: dollars such as `"$0.01"` or `"0.01 USD"`, euros such as `"€0.05"` or
@@ -30,6 +30,32 @@ interface PriceTerms {
   extra: { name: string; version: string }
 }
 
+/**
+ * The dollars of networks beside which Arc is added, as the official packages know them. A price on any other network
+ * names its token.
+ */
+export const dollarsBesideArc: Readonly<Record<string, Stablecoin>> = {
+  'eip155:8453': dollars('0x833589fcd6edb6e08f4c7c32d4f71b54bda02913', 'USD Coin'),
+  'eip155:84532': dollars('0x036cbd53842c5426634e7929541ec2318f3dcf7e', 'USDC'),
+}
+
+function dollars(address: Stablecoin['address'], name: string): Stablecoin {
+  return { address, symbol: 'USDC', currency: 'USD', name, version: '2' }
+}
+
+/** Returns the tokens of a network by whose currency a price may name them. */
+function tokensOn(network: string): readonly Stablecoin[] {
+  if (isNetwork(network)) return circleTokens[network]
+  const token = dollarsBesideArc[network]
+  return token === undefined ? [] : [token]
+}
+
+/** Returns a price that stands in for those that are not known yet. */
+export function samplePrice(network: string): Price {
+  if (tokensOn(network).length > 0) return '$1'
+  return { amount: '1', asset: `0x${'01'.repeat(20)}`, extra: { name: 'sample', version: '1' } }
+}
+
 const DECIMALS = 6
 /** An amount after a sign, or before a code: a sign, the amount, the amount, a code. */
 const moneyForm = new RegExp(
@@ -43,17 +69,20 @@ export function stablecoinOf(network: NetworkId): Stablecoin {
 
 /** Finds the known token of an address in any case. */
 export function findStablecoin(asset: string, network: string): Stablecoin | undefined {
-  return findToken(circleTokens[network as NetworkId] ?? [], asset)
+  return findToken(tokensOn(network), asset)
 }
 
 /** Reads a price without rounding. Throws with the problem in the price. */
-export function parsePrice(price: Price, network: NetworkId): PriceTerms {
+export function parsePrice(price: Price, network: string): PriceTerms {
   if (typeof price === 'string') {
     const { currency, amount } = parseMoney(price)
     if (amount === 0n) {
       throw new Error(`a price is above zero, got "${price}"; leave a free route out`)
     }
-    const token = circleTokens[network].find((it) => it.currency === currency) as Stablecoin
+    const token = tokensOn(network).find((it) => it.currency === currency)
+    if (token === undefined) {
+      throw new Error(`a price in ${currency} on ${network} is { amount, asset, extra }`)
+    }
     return { amount: amount.toString(), asset: token.address, extra: domainOf(token) }
   }
   const { amount, asset, extra } = price ?? {}
@@ -72,7 +101,7 @@ function domainOf({ name, version }: Stablecoin): PriceTerms['extra'] {
 /** Returns the EIP-712 domain of a price. Throws where it is not the one of the token, or the token is of another network. */
 function readDomain(
   asset: string,
-  network: NetworkId,
+  network: string,
   extra: Partial<PriceTerms['extra']> | undefined,
 ): PriceTerms['extra'] {
   const known = findStablecoin(asset, network)
@@ -107,4 +136,18 @@ export function parseMoney(text: string): { currency: Currency; amount: bigint }
   }
   const currency = sign === undefined ? (code as Currency) : currencyOfSign(sign as CurrencySign)
   return { currency, amount: BigInt(whole + fraction.padEnd(DECIMALS, '0')) }
+}
+
+/** Reads money as in a price, or atomic units. Unlike a price it may be zero. Throws for other money than was asked for. */
+export function parseAmount(
+  text: string,
+  { asset, network }: { asset: string; network: string },
+): bigint {
+  if (/^\d{1,78}$/.test(text)) return BigInt(text)
+  const { currency, amount } = parseMoney(text)
+  const token = findStablecoin(asset, network)
+  if (token?.currency === currency) return amount
+  throw new Error(
+    `x402: ${text} is other money than the price, which is in ${token?.symbol ?? asset}`,
+  )
 }

@@ -8,6 +8,7 @@ import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, type PaymentRequirements, SettleError } from '@x402/core/types'
 import type { ClientEvmSigner } from '@x402/evm'
 import { FACILITATOR_TIMEOUT_MS, toFacilitatorClient } from './facilitator.js'
+import { findStablecoin, parseAmount } from './price.js'
 import { startRounds } from './rounds.js'
 
 export interface RefundsOptions {
@@ -78,6 +79,8 @@ export interface RefundLedger {
   write(refund: Refund): Promise<void>
   /** Returns the refunds that are neither landed nor dropped. */
   pending(): Refund[]
+  /** Returns the refund of a payment that has landed. Without it the facilitator is asked alone. */
+  findLanded?(payment: PaymentOfRefund): Promise<Refund | undefined>
   /** Runs before each round of attempts. Takes over refunds of other processes that share the ledger. */
   refresh?(): Promise<void>
   close(): Promise<void>
@@ -95,6 +98,28 @@ export interface RefundTransfer {
 
 export type NewRefund = Omit<Refund, 'id' | 'state' | 'validBefore' | 'from'>
 
+/** A payment by `exact` that was settled: what a handler finds in `request.payment`, also after it was kept as JSON. */
+export interface RefundablePayment {
+  network: string
+  asset: string
+  payer: string
+  payTo: string
+  /** Atomic units that were paid. */
+  amount: string
+  nonce?: string | undefined
+  method?: 'eip3009' | 'permit2'
+  /** EIP-712 domain of the asset, where it is neither USDC nor EURC. */
+  extra?: { name: string; version: string }
+}
+
+/** What a buyer gets back. */
+interface RefundGiven {
+  /** Atomic units. */
+  amount: string
+  /** `undefined` until it has landed. It is tried on, also after the next start. */
+  transaction: string | undefined
+}
+
 export interface Refunds {
   /** The address that the money comes from. */
   readonly address: string
@@ -104,6 +129,12 @@ export interface Refunds {
   plan(refund: NewRefund): Promise<PlannedRefund>
   /** Returns whether another call has planned a refund of the same payment. */
   isKnown(payment: NewRefund): boolean
+  /**
+   * Gives a settled payment back, whole or in part, in its own money or in atomic units. Each payment is given back once: a
+   * later call resolves to what the first one gave. Rejects where the payment is not known to be settled, was not paid to
+   * `payTo`, or was less.
+   */
+  refund(payment: RefundablePayment, amount?: string): Promise<RefundGiven>
   /** Returns the refunds that have not landed. */
   pending(): Refund[]
   /** Tries every due refund now. It also runs automatically. */
@@ -142,6 +173,10 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   const isUnused = options.isUnused ?? askUnused(options.facilitator)
   const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
   const onePerPayment = createOnePerPayment()
+  /** The transactions of refunds that somebody waits for, once they have landed. */
+  const awaited = new Map<string, string | undefined>()
+  /** What is being given back, by the nonce of the refund: calls at once for a payment are one. */
+  const giving = new Map<string, Promise<RefundGiven>>()
   for (const refund of ledger.pending()) if (refund.state === 'due') onePerPayment.take(refund)
 
   async function send(refund: Refund): Promise<void> {
@@ -160,7 +195,13 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
       log?.error({ refund: id, payer, amount, reason }, 'x402: refund not landed yet')
       return
     }
-    await ledger.write({ ...fresh, state: 'landed', transaction })
+    await land(fresh, transaction)
+  }
+
+  async function land(refund: Refund, transaction: string): Promise<void> {
+    const { id, payer, amount } = refund
+    await ledger.write({ ...refund, state: 'landed', transaction })
+    if (awaited.has(id)) awaited.set(id, transaction)
     log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
   }
 
@@ -170,8 +211,7 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
     const transfer = transferOf(refund, from)
     const transaction = await findTransfer(transfer)
     if (transaction !== undefined) {
-      await ledger.write({ ...refund, state: 'landed', transaction })
-      log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
+      await land(refund, transaction)
       return false
     }
     if (validBefore + CLOCK_SECONDS < now() && (await isUnused(transfer))) return true
@@ -218,27 +258,85 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
 
   const rounds = startRounds(runOnce, options.retrySeconds ?? DEFAULT_RETRY_SECONDS)
 
+  /** Records a refund; somebody may wait for it by its id. */
+  async function record(wanted: NewRefund, id: string = randomUUID()): Promise<PlannedRefund> {
+    const refund = renew({ ...wanted, id, state: 'planned', validBefore: 0 })
+    onePerPayment.open(refund)
+    const end = () => onePerPayment.close(refund)
+    await ledger.write(refund).catch((error) => {
+      end()
+      throw error
+    })
+    return {
+      async confirm() {
+        const amount = await makeDue(refund).finally(end)
+        void rounds.run()
+        return amount
+      },
+      drop: () => mark(refund, 'dropped').finally(end),
+      leave: end,
+    }
+  }
+
+  /** Has every due refund tried after `begin`, and returns what became of one of them. */
+  async function tryNow(id: string, begin: () => Promise<string>): Promise<RefundGiven> {
+    awaited.set(id, undefined)
+    try {
+      const amount = await begin()
+      await rounds.run()
+      return { amount, transaction: awaited.get(id) }
+    } finally {
+      awaited.delete(id)
+    }
+  }
+
+  async function refund(payment: RefundablePayment, part?: string): Promise<RefundGiven> {
+    if (!isPaidTo({ payTo }, payment)) {
+      throw new Error(`x402: refunds come from ${payTo}, but ${payment.payTo} was paid`)
+    }
+    const wanted = newRefundOf(payment, partOf(payment, part))
+    const nonce = refundNonce(wanted)
+    const given = giving.get(nonce) ?? give(wanted, payment).finally(() => giving.delete(nonce))
+    giving.set(nonce, given)
+    return given
+  }
+
+  async function give(wanted: NewRefund, payment: RefundablePayment): Promise<RefundGiven> {
+    const nonce = refundNonce(wanted)
+    const isOfPayment = (it: Refund) => it.state === 'due' && refundNonce(it) === nonce
+    const due = ledger.pending().find(isOfPayment)
+    if (due !== undefined) return tryNow(due.id, async () => due.amount)
+    const settled = await askSettled(wanted, payment.amount)
+    const before = settled.refund ?? (await ledger.findLanded?.(wanted))
+    if (before !== undefined) return { amount: before.amount, transaction: before.transaction }
+    const id = randomUUID()
+    return tryNow(id, async () => (await record(wanted, id)).confirm())
+  }
+
+  /** Returns the refund that the facilitator shows. Throws where it does not show that this payment was settled. */
+  async function askSettled(wanted: NewRefund, amount: string) {
+    const { network, payer, paymentNonce, asset, method = 'eip3009' } = wanted
+    const query = new URLSearchParams({ asset, method })
+    const found = await fetchPayment(options.facilitator, [network, payer, paymentNonce], query)
+    const isShown =
+      found === undefined
+        ? await wasSettled({ ...wanted, id: '', state: 'planned', validBefore: 0 })
+        : found.isOk && found.body.state === 'confirmed'
+    if (isShown !== true) throw new Error('x402: the payment is not known to be settled')
+    if (found === undefined) return { refund: undefined }
+    const { payTo: paid } = found.body
+    if (found.body.amount !== amount || !isSameAddress(paid, payTo)) {
+      throw new Error(`x402: the payment moved ${found.body.amount} to ${paid}`)
+    }
+    const given = found.body.refund as RefundGiven | null | undefined
+    return { refund: given ?? undefined }
+  }
+
   return {
     address: signer.address,
     payTo,
-    async plan(wanted) {
-      const refund = renew({ ...wanted, id: randomUUID(), state: 'planned', validBefore: 0 })
-      onePerPayment.open(refund)
-      const end = () => onePerPayment.close(refund)
-      await ledger.write(refund).catch((error) => {
-        end()
-        throw error
-      })
-      return {
-        async confirm() {
-          const amount = await makeDue(refund).finally(end)
-          void rounds.run()
-          return amount
-        },
-        drop: () => mark(refund, 'dropped').finally(end),
-        leave: end,
-      }
-    },
+    plan: (wanted) => record(wanted),
+    refund,
     isKnown(payment) {
       if (onePerPayment.isTaken(payment)) return true
       const nonce = refundNonce(payment)
@@ -250,6 +348,39 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
       await rounds.close()
       await ledger.close()
     },
+  }
+}
+
+/** Returns whether refunds come from the address that a payment went to. */
+export function isPaidTo(refunds: Pick<Refunds, 'payTo'>, payment: { payTo: string }): boolean {
+  return isSameAddress(refunds.payTo, payment.payTo)
+}
+
+/** Reads the part of a payment that goes back; all of it where none is named. Throws for nothing, and for more. */
+export function partOf(
+  payment: Pick<RefundablePayment, 'amount' | 'asset' | 'network'>,
+  part?: string,
+): bigint {
+  const whole = BigInt(payment.amount)
+  const back = part === undefined ? whole : parseAmount(part, payment)
+  if (back > 0n && back <= whole) return back
+  throw new Error(`x402: ${part} cannot be given back of a payment of ${whole} atomic units`)
+}
+
+function newRefundOf(payment: RefundablePayment, back: bigint): NewRefund {
+  const { network, asset, payer, nonce, method } = payment
+  if (nonce === undefined) throw new Error('x402: only a payment by exact can be given back')
+  const extra = payment.extra ?? findStablecoin(asset, network)
+  if (extra === undefined) throw new Error('x402: extra must give name and version of the asset')
+  return {
+    network: network as Refund['network'],
+    asset,
+    extra: { name: extra.name, version: extra.version },
+    amount: String(back),
+    payer,
+    paymentNonce: nonce,
+    ...(method === 'permit2' ? { method } : {}),
+    paymentValidBefore: now(),
   }
 }
 
@@ -490,6 +621,12 @@ async function openRefundLedger(path: string): Promise<RefundLedger> {
       remember(refund)
     },
     pending: () => [...pending.values()],
+    async findLanded(payment) {
+      const nonce = refundNonce(payment)
+      const isOfPayment = (refund: Refund | undefined): refund is Refund =>
+        refund?.state === 'landed' && refundNonce(refund) === nonce
+      return (await readFile(path, 'utf8')).split('\n').map(parseLine).find(isOfPayment)
+    },
     close: () => file.close(),
   }
 }

@@ -65,8 +65,22 @@ export function createResourceServer(
   }
   if (channels !== undefined) resources.register(channels.network, channels.scheme)
 
-  async function cancel({ payload, requirements }: RouteOffer): Promise<void> {
-    const dispatcher = resources.createPaymentCancellationDispatcher(payload, requirements)
+  const servers = new Map([[facilitator, resources]])
+
+  /** Returns the half that asks the facilitator of an offer: a payment is shown to no other. */
+  function resourcesOf({ requirements: { network }, terms }: RouteOffer): x402ResourceServer {
+    const own = terms.facilitators.get(network)
+    if (own === undefined) return resources
+    const server = servers.get(own) ?? new x402ResourceServer(own)
+    servers.set(own, server)
+    if (!server.hasRegisteredScheme(network, 'exact'))
+      server.register(network, new ExactEvmScheme())
+    return server
+  }
+
+  async function cancel(offer: RouteOffer): Promise<void> {
+    const { payload, requirements } = offer
+    const dispatcher = resourcesOf(offer).createPaymentCancellationDispatcher(payload, requirements)
     await dispatcher.cancel({ reason: 'handler_failed' })
   }
 
@@ -86,7 +100,7 @@ export function createResourceServer(
     async verify(offer) {
       const { payload, requirements } = offer
       try {
-        const result = await resources.verifyPayment(payload, requirements)
+        const result = await resourcesOf(offer).verifyPayment(payload, requirements)
         if (result.isValid && payload.payload.type !== 'refund' && isWithdrawing(result)) {
           await cancel(offer)
           return { ok: false, refusal: withdrawing }
@@ -104,10 +118,11 @@ export function createResourceServer(
         return { ok: false, refusal: unverified, cause }
       }
     },
-    async settle({ payload, requirements }, amount) {
+    async settle(offer, amount) {
+      const { payload, requirements } = offer
       const part = amount === undefined ? undefined : { amount: String(amount) }
       try {
-        const settlement = await resources.settlePayment(
+        const settlement = await resourcesOf(offer).settlePayment(
           payload,
           requirements,
           undefined,
@@ -156,7 +171,10 @@ function isWithdrawing({ extra }: VerifyResponse): boolean {
 const compared = ['scheme', 'network', 'asset', 'amount', 'payTo', 'maxTimeoutSeconds'] as const
 
 function describeMismatch({ accepted }: PaymentPayload, { accepts }: RouteTerms): string {
-  const requirements = accepts.find(({ scheme }) => scheme === accepted.scheme) ?? accepts[0]
+  const ways = accepts.filter(({ network }) => network === accepted.network)
+  const requirements =
+    (ways.length > 0 ? ways : accepts).find(({ scheme }) => scheme === accepted.scheme) ??
+    accepts[0]
   const differing =
     compared.map((name) => [name, accepted[name], requirements[name]] as const).find(differs) ??
     // For example the EIP-712 domain, which buyers take from another chain.

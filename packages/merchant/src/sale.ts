@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { blockResponse, FIRST_FAILURE } from './blocked-response.js'
 import { awaitFirstBytes, holdBody, isStream } from './held-body.js'
 import type { PaymentTurn } from './in-flight.js'
-import { createMeter, type Meter, settleMetered } from './metered.js'
+import { createMeter, describeRefund, type Meter, settleMetered } from './metered.js'
 import {
   copyHeaders,
   makePrivate,
@@ -11,7 +11,7 @@ import {
   type SavedHeaders,
   settlementHeader,
 } from './payment-headers.js'
-import type { Refunds } from './refunds.js'
+import { isPaidTo, partOf, type Refunds } from './refunds.js'
 import type { PaymentRefusal, ResourceServer, SettleOutcome } from './resource-server.js'
 import type { RouteOffer } from './terms.js'
 
@@ -88,7 +88,9 @@ export class RouteSale {
 
   /** Settles now, for handlers that write the answer themselves. Throws when the payment does not settle. */
   async settleForHandler(): Promise<SettleResponse> {
-    if (this.#gone.signal.aborted) throw new Error('x402: the buyer is gone; nothing was settled')
+    if (this.#gone.signal.aborted && this.#settling === undefined) {
+      throw new Error('x402: the buyer is gone; nothing was settled')
+    }
     const settled = await this.settleOnce()
     if (!settled.ok) throw asError(settled.refusal)
     const { raw } = this.#reply
@@ -97,6 +99,32 @@ export class RouteSale {
       raw.setHeader('cache-control', 'private')
     }
     return settled.settlement
+  }
+
+  /** Settles, and gives the price back, or the part of it that is named. Returns the atomic units that go back. */
+  async refund(amount?: string): Promise<string> {
+    const { refunds } = this.#services
+    const { requirements, terms } = this.offer
+    if (refunds === undefined) throw new Error('x402: refund() needs refunds in the options')
+    if (terms.isMetered || requirements.scheme !== 'exact') {
+      throw new Error(
+        'x402: refund() is for a fixed price by exact; charge() takes less of another',
+      )
+    }
+    if (terms.facilitators.has(requirements.network) || !isPaidTo(refunds, requirements)) {
+      throw new Error(
+        `x402: refunds do not come from ${requirements.payTo} on ${requirements.network}`,
+      )
+    }
+    const back = partOf(requirements, amount)
+    const settlement = await this.settleForHandler()
+    const planned = await refunds.plan(describeRefund(this.offer, back))
+    const given = await planned.confirm()
+    const charged = String(BigInt(requirements.amount) - BigInt(given))
+    const extra = { ...settlement.extra, charged, refund: given }
+    this.#settling = Promise.resolve({ ok: true, settlement: { ...settlement, extra } })
+    await this.settleForHandler()
+    return given
   }
 
   /** Turns the answer that Fastify is about to send into the answer for the buyer. Never resolves for one that is too late. */

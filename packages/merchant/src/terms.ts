@@ -2,13 +2,21 @@ import { addressProblem, isChannelContract } from '@arcus/protocol/x402/address'
 import { defined } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
+import type { FacilitatorClient } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Channels } from './channels.js'
-import { checkMemberNames } from './check-options.js'
+import { checkMemberNames, httpUrl } from './check-options.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
-import { type RoutePrice, type Scheme, schemes, type X402Options } from './options.js'
-import { type Price, parsePrice } from './price.js'
+import { toFacilitatorClient } from './facilitator.js'
+import {
+  type RoutePrice,
+  type Scheme,
+  schemes,
+  type WayToPay,
+  type X402Options,
+} from './options.js'
+import { type Price, parsePrice, samplePrice } from './price.js'
 import { sponsoringExtension, type UptoWallets, uptoOffer } from './upto.js'
 
 /** Everything about a priced route that is fixed before the first call. */
@@ -21,6 +29,13 @@ export interface RouteTerms {
   streaming: 'hold' | 'settle-first'
   maxHeldBytes: number
   isMetered: boolean
+  /** The facilitators of networks that do not go to the one of the options. */
+  facilitators: ReadonlyMap<string, FacilitatorClient>
+  /**
+   * Computes `accepts` where the price depends on the request; `accepts` is a sample until then. Rejects with the error of
+   * the price.
+   */
+  acceptsOf: ((request: FastifyRequest) => Promise<RouteTerms['accepts']>) | undefined
 }
 
 /** A payment that takes up one of the terms. */
@@ -51,10 +66,20 @@ export function createPricedRoutes(
   if (problem !== undefined) throw new Error(`x402: payTo ${problem}, got "${payTo}".`)
   const listed = readListed(options.routes ?? {})
   const late = new WeakMap<object, TermsByMethod>()
-  const offered: PaymentRequirements[] = []
+  const offered = new Map<FacilitatorClient | undefined, PaymentRequirements[]>()
+  const clients = new Map<string, FacilitatorClient>()
+  /** Returns one client for each URL. */
+  const clientOf = (facilitator: string | FacilitatorClient) => {
+    if (typeof facilitator !== 'string') return facilitator
+    httpUrl('facilitator', facilitator)
+    const client =
+      clients.get(facilitator) ?? toFacilitatorClient(facilitator, options.facilitatorTimeoutMs)
+    clients.set(facilitator, client)
+    return client
+  }
   for (const [name, price] of listed) {
     const [url = '', method = 'GET'] = name.split(' ').reverse()
-    createTerms({ method, url, schema: undefined, sharedSchemas: {} }, price, options)
+    createTerms({ method, url, schema: undefined, sharedSchemas: {} }, price, options, clientOf)
   }
 
   function termsByMethod(route: {
@@ -70,11 +95,20 @@ export function createPricedRoutes(
       if (price === undefined) continue
       const schema = route.schema as { querystring?: unknown } | undefined
       const sharedSchemas = app.getSchemas()
-      const made = createTerms({ method, url: route.url, schema, sharedSchemas }, price, options)
+      const priced = { method, url: route.url, schema, sharedSchemas }
+      const made = createTerms(priced, price, options, clientOf)
       terms.set(method, made)
-      offered.push(...made.accepts)
+      for (const asked of made.accepts) {
+        const client = made.facilitators.get(asked.network)
+        offered.set(client, [...(offered.get(client) ?? []), asked])
+      }
     }
     return terms
+  }
+
+  function termsOfRequest(request: FastifyRequest): RouteTerms | undefined {
+    const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
+    return (declared ?? lateTerms(request)).get(request.method)
   }
 
   function lateTerms(request: FastifyRequest): TermsByMethod {
@@ -99,13 +133,17 @@ export function createPricedRoutes(
      * settles none of the route's schemes now.
      */
     async find(request: FastifyRequest): Promise<RouteTerms | 'unpayable' | undefined> {
-      const { [termsKey]: declared } = request.routeOptions.config as PricedConfig
-      const terms = (declared ?? lateTerms(request)).get(request.method)
+      const made = termsOfRequest(request)
+      const accepts = await made?.acceptsOf?.(request)
+      const terms = made && accepts ? { ...made, accepts } : made
       if (terms?.accepts.some(({ scheme }) => scheme === 'upto')) await wallets.refresh()
       return terms && offeredNow(terms, options.channels, wallets)
     },
-    /** Returns what the routes that were declared so far ask for. */
-    accepts: (): readonly PaymentRequirements[] => offered,
+    /** Returns whether the price depends on the request, so that it is known when its body has been read. */
+    isPricedByRequest: (request: FastifyRequest): boolean =>
+      termsOfRequest(request)?.acceptsOf !== undefined,
+    /** Returns what the routes that were declared so far ask for, by facilitator; `undefined` is the one of the options. */
+    accepts: (): ReadonlyMap<FacilitatorClient | undefined, PaymentRequirements[]> => offered,
     /** Returns `false` for routes that were declared before the plugin was loaded. */
     isDeclared: (request: FastifyRequest): boolean => termsKey in request.routeOptions.config,
     /** Throws when a price in the options belongs to no route. */
@@ -179,26 +217,53 @@ const MAX_TAGS = 5
 const zeroAddress = /^0x0{40}$/
 const printable = /^[\x20-\x7e]{1,32}$/
 
+type ClientOf = (facilitator: string | FacilitatorClient) => FacilitatorClient
+
 /** Throws with the route and the problem in its price. */
 function createTerms(
   route: PricedRoute,
   price: Price | RoutePrice,
   defaults: X402Options,
+  clientOf: ClientOf,
 ): RouteTerms {
   try {
-    return termsOf(route, readRoutePrice(price), defaults)
+    return termsOf(route, readRoutePrice(price), defaults, clientOf)
   } catch (error) {
     const name = `${route.method} ${route.url}`
     throw new Error(`x402: ${name}: ${(error as Error).message}.`, { cause: error })
   }
 }
 
-function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): RouteTerms {
+function termsOf(
+  route: PricedRoute,
+  own: RoutePrice,
+  defaults: X402Options,
+  clientOf: ClientOf,
+): RouteTerms {
   const declaration = own.discoverable === false ? undefined : declareDiscovery(route, own)
-  const accepts = offersOf(own, defaults)
+  const ways = waysOf(own)
+  const acceptsAt = (prices: readonly Price[]) =>
+    ways.flatMap((way, index) =>
+      offersOf({ ...way, price: prices[index] as Price }, own, defaults),
+    ) as unknown as RouteTerms['accepts']
+  const isByRequest = ways.some(({ price }) => typeof price === 'function')
+  const accepts = acceptsAt(
+    ways.map(({ price, network = networkOf(defaults) }) =>
+      typeof price === 'function' ? samplePrice(network) : price,
+    ),
+  )
   const terms: RouteTerms = {
     accepts,
     isMetered: isMetered(own, accepts, defaults.refunds?.payTo),
+    facilitators: facilitatorsOf(own, defaults, clientOf),
+    acceptsOf: !isByRequest
+      ? undefined
+      : async (request) => {
+          const prices = ways.map(({ price }) =>
+            typeof price === 'function' ? price(request) : price,
+          )
+          return acceptsAt(await Promise.all(prices))
+        },
     resource: resourceOf(own, defaults),
     extensions: declaration === undefined ? undefined : { bazaar: declaration },
     streaming: own.streaming ?? 'hold',
@@ -219,25 +284,77 @@ function termsOf(route: PricedRoute, own: RoutePrice, defaults: X402Options): Ro
 
 function readRoutePrice(price: Price | RoutePrice): RoutePrice {
   if (typeof price === 'object' && price !== null) checkMemberNames(price)
-  return typeof price === 'object' && price !== null && 'price' in price ? price : { price }
+  const isRoutePrice =
+    typeof price === 'object' && price !== null && ('price' in price || 'accepts' in price)
+  return isRoutePrice ? (price as RoutePrice) : { price: price as Price }
 }
 
-function requirementsOf(own: RoutePrice, defaults: X402Options): PaymentRequirements {
-  const network = own.network ?? defaults.network ?? DEFAULT_NETWORK
-  if (!isNetwork(network)) throw new Error(`network is no Arc network: "${network}"`)
-  const { amount, asset, extra } = parsePrice(own.price, network)
+/** Returns the ways to pay for a route; a bare price is one. */
+function waysOf({ accepts, price, network, payTo }: RoutePrice): readonly WayToPay[] {
+  return accepts ?? [{ price: price as WayToPay['price'], ...defined({ network, payTo }) }]
+}
+
+/** Returns the facilitators of the ways that name one, by network. Throws where one network would have two. */
+function facilitatorsOf(
+  own: RoutePrice,
+  defaults: X402Options,
+  clientOf: ClientOf,
+): RouteTerms['facilitators'] {
+  const facilitators = new Map<string, FacilitatorClient | undefined>()
+  for (const { network = networkOf(defaults), facilitator } of waysOf(own)) {
+    const client = facilitator === undefined ? undefined : clientOf(facilitator)
+    if (facilitators.has(network) && facilitators.get(network) !== client) {
+      throw new Error(`accepts names two facilitators for ${network}`)
+    }
+    facilitators.set(network, client)
+  }
+  return new Map(
+    [...facilitators].flatMap(([network, client]) =>
+      client === undefined ? [] : [[network, client] as const],
+    ),
+  )
+}
+
+/** A way to pay at a price that is known. */
+type FixedWay = WayToPay & { price: Price }
+
+function networkOf({ network = DEFAULT_NETWORK }: X402Options): `${string}:${string}` {
+  return network
+}
+
+function requirementsOf(
+  way: FixedWay,
+  own: RoutePrice,
+  defaults: X402Options,
+): PaymentRequirements {
+  const network = way.network ?? networkOf(defaults)
+  if (!isNetwork(network) && way.facilitator === undefined) {
+    throw new Error(
+      `network is no Arc network: "${network}"; give the facilitator of a way to pay there`,
+    )
+  }
+  if (!/^eip155:[1-9]\d{0,15}$/.test(network)) {
+    throw new Error(`network is no EVM network: "${network}"`)
+  }
+  const { amount, asset, extra } = parsePrice(way.price, network)
   const maxTimeoutSeconds =
     own.maxTimeoutSeconds ?? defaults.maxTimeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS
   if (positiveInteger('maxTimeoutSeconds', maxTimeoutSeconds) < MIN_TIMEOUT_SECONDS) {
     throw new Error(`maxTimeoutSeconds is at least ${MIN_TIMEOUT_SECONDS}`)
   }
-  const payTo = parsePayTo(own.payTo ?? defaults.payTo, asset)
+  const payTo = parsePayTo(way.payTo ?? defaults.payTo, asset)
   return { scheme: 'exact', network, amount, asset, payTo, maxTimeoutSeconds, extra: { ...extra } }
 }
 
-function offersOf(own: RoutePrice, defaults: X402Options): RouteTerms['accepts'] {
+function offersOf(way: FixedWay, own: RoutePrice, defaults: X402Options): PaymentRequirements[] {
   const { channels } = defaults
-  const exact = requirementsOf(own, defaults)
+  const exact = requirementsOf(way, own, defaults)
+  if (way.facilitator !== undefined) {
+    if (own.pricing !== 'metered') return [exact]
+    throw new Error(
+      `a metered price is for the facilitator of the options, not for ${exact.network}`,
+    )
+  }
   const wanted = own.schemes ?? defaultSchemes(own, defaults, exact.asset)
   const unknown = wanted.find((scheme) => !schemes.includes(scheme))
   if (unknown !== undefined || wanted.length === 0) {
@@ -245,7 +362,7 @@ function offersOf(own: RoutePrice, defaults: X402Options): RouteTerms['accepts']
       `schemes are ${schemes.map((it) => `"${it}"`).join(', ')}, got "${unknown ?? ''}"`,
     )
   }
-  const offers = schemes
+  return schemes
     .filter((scheme) => wanted.includes(scheme))
     .map((scheme) => {
       if (scheme === 'exact') return exact
@@ -255,7 +372,6 @@ function offersOf(own: RoutePrice, defaults: X402Options): RouteTerms['accepts']
       }
       return channels.offer(exact)
     })
-  return offers as [PaymentRequirements, ...PaymentRequirements[]]
 }
 
 /**

@@ -1,10 +1,11 @@
-import { parseUrl } from '@arcus/protocol/x402/parse-url'
+import type { PaymentPayload } from '@x402/core/types'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
-import { checkOptionNames, warnOfFacilitator } from './check-options.js'
+import { checkOptionNames, httpUrl, warnOfFacilitator } from './check-options.js'
 import { describePayment } from './described-payment.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
-import type { X402Options } from './options.js'
+import { describeRefund } from './metered.js'
+import type { Payment, X402Options } from './options.js'
 import { exposePaymentHeaders, readPayment } from './payment-headers.js'
 import {
   answerConflict,
@@ -13,12 +14,20 @@ import {
   askForPayment,
   resourceUrl,
 } from './payment-required.js'
+import { createQuotes } from './quotes.js'
 import { createResourceServer } from './resource-server.js'
 import { RouteSale } from './sale.js'
-import { createPricedRoutes } from './terms.js'
+import { createPricedRoutes, type RouteOffer, type RouteTerms } from './terms.js'
 import { createUptoWallets } from './upto.js'
 
-export type { Payment, RoutePrice, Scheme, X402Options } from './options.js'
+export type {
+  Payment,
+  PriceOfRequest,
+  RoutePrice,
+  Scheme,
+  WayToPay,
+  X402Options,
+} from './options.js'
 export type { Price } from './price.js'
 
 /**
@@ -42,7 +51,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   }
   checkOptionNames(options)
   app.decorateRequest('payment', null)
-  if (typeof options.facilitator === 'string') httpUrl('facilitator', options.facilitator)
+  if (typeof options.facilitator === 'string') httpUrl('x402: facilitator', options.facilitator)
   const facilitator = toFacilitatorClient(options.facilitator, options.facilitatorTimeoutMs)
   const wallets = createUptoWallets(facilitator)
   const server = createResourceServer(facilitator, options.channels, wallets)
@@ -52,24 +61,43 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   const routes = createPricedRoutes(app, options, wallets)
   const sales = new WeakMap<FastifyRequest, RouteSale>()
   const inFlight = inFlightOf(app.server)
+  const quotes = createQuotes()
 
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    return routes.isPricedByRequest(request) ? undefined : openSale(request, reply)
+  }
+
+  async function openSale(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     const terms = await routes.find(request)
     if (terms === undefined) return undefined
     exposePaymentHeaders(reply)
     if (terms === 'unpayable') return answerUnpayable(reply)
+    if (terms.acceptsOf !== undefined) quotes.keep(request, terms.accepts)
     const ask = (error?: string) => askForPayment(request, reply, { terms, baseUrl, error })
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
     if (offered.kind === 'unreadable') return ask(offered.error)
-    const matched = server.match(offered.payload, terms)
+    const matched = matchQuoted(request, offered.payload, terms)
     if (typeof matched === 'string') return ask(matched)
     const offer = describePayment(matched, resourceUrl(request, baseUrl))
     sales.set(request, new RouteSale(offer, { server, refunds }, request, reply))
     return undefined
   }
 
+  /** Finds the terms that a payment takes up: those of now, or those that were asked for the same request before. */
+  function matchQuoted(request: FastifyRequest, payload: PaymentPayload, terms: RouteTerms) {
+    const offer = server.match(payload, terms)
+    if (typeof offer !== 'string' || terms.acceptsOf === undefined) return offer
+    const asked = quotes.find(request, payload.accepted)
+    const quoted = asked && server.match(payload, { ...terms, accepts: [asked] })
+    return typeof quoted === 'object' ? { ...quoted, terms } : offer
+  }
+
   async function verify(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    if (routes.isPricedByRequest(request) && !sales.has(request)) {
+      await openSale(request, reply)
+      if (reply.sent) return reply
+    }
     const sale = sales.get(request)
     if (sale === undefined || request.payment !== null) return undefined
     const verified = await sale.verify()
@@ -94,8 +122,10 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
       network,
       payTo,
       scheme,
+      ...namesOf(sale.offer),
       charge: (part) => sale.charge(part),
       settle: () => sale.settleForHandler(),
+      refund: (part) => sale.refund(part),
     }
     return undefined
   }
@@ -129,10 +159,17 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   })
   app.addHook('onReady', async () => routes.checkOptions())
   app.addHook('onListen', async () => {
-    const accepts = routes.accepts()
-    // Nobody waits for it: a seller starts while the facilitator is away.
-    if (accepts.length > 0) void warnOfFacilitator(facilitator, accepts, app.log)
+    // Nobody waits for it: a seller starts while a facilitator is away.
+    for (const [client = facilitator, accepts] of routes.accepts()) {
+      void warnOfFacilitator(client, accepts, app.log)
+    }
   })
+}
+
+/** Returns what names a payment where it was settled. */
+function namesOf(offer: RouteOffer): Pick<Payment, 'nonce' | 'method'> {
+  const { paymentNonce, method = 'eip3009' } = describeRefund(offer, 0n)
+  return { nonce: offer.requirements.scheme === 'exact' ? paymentNonce : undefined, method }
 }
 
 /** Takes the turn of a payment, and settles first for a payer who has left calls. Returns why the handler must not begin. */
@@ -159,15 +196,9 @@ const leftTooOften = {
 }
 
 function parseOrigin(name: string, text: string): string {
-  const { pathname, origin } = httpUrl(name, text)
+  const { pathname, origin } = httpUrl(`x402: ${name}`, text)
   if (pathname === '/') return origin
   throw new Error(`x402: ${name} is an origin without path, got "${text}".`)
-}
-
-function httpUrl(name: string, text: string): URL {
-  const url = parseUrl(text)
-  if (url !== undefined && /^https?:$/.test(url.protocol)) return url
-  throw new Error(`x402: ${name} must be an http or https URL, got "${text}".`)
 }
 
 function listOf<Hook>(hooks: Hook | Hook[] | undefined): Hook[] {

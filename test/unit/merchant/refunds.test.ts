@@ -95,6 +95,41 @@ async function openRefunds(
   return { refunds, sent, askedOf }
 }
 
+describe('a payment of a facilitator that cannot be looked up', () => {
+  const payment = {
+    network: 'eip155:5042',
+    asset,
+    payer,
+    payTo: signer.address,
+    amount: '10000',
+    nonce: `0x${'5b'.repeat(32)}`,
+  }
+
+  it('is given back once it is said to be settled, once, also after a start', async () => {
+    const unsure = await openRefunds({ isSettled: undefined })
+    await expect(unsure.refunds.refund(payment)).rejects.toThrow(/not known to be settled/)
+    await opened.pop()?.close()
+    const first = await openRefunds({ isSettled: true })
+    const given = { amount: '4000', transaction: '0xaa' }
+    expect(await first.refunds.refund(payment, '4000')).toEqual(given)
+    expect(await first.refunds.refund(payment)).toEqual(given)
+    await opened.pop()?.close()
+    const next = await openRefunds({ isSettled: true })
+    expect(await next.refunds.refund(payment)).toEqual(given)
+    expect([first.sent.length, next.sent.length]).toEqual([1, 0])
+  })
+
+  it('that could not be given back yet is tried on, for the first amount', async () => {
+    const { refunds, sent } = await openRefunds({ isSettled: true, answers: ['fails', 'fails'] })
+    expect(await refunds.refund(payment, '$0.004')).toEqual({ amount: '4000' })
+    expect(refunds.pending()).toMatchObject([{ state: 'due', amount: '4000' }])
+    await vi.waitFor(async () => {
+      expect(await refunds.refund(payment)).toEqual({ amount: '4000', transaction: '0xaa' })
+    })
+    expect(new Set(sent.map(({ value }) => value))).toEqual(new Set(['4000']))
+  })
+})
+
 describe('a refund', () => {
   it('is in the ledger before the payment is settled, and goes to the buyer once it is', async () => {
     const { refunds, sent } = await openRefunds()

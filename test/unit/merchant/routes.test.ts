@@ -223,6 +223,7 @@ describe('a mistake in the options', () => {
     app.get('/quote', { config: { x402: { price: '$0.01', ...route } } as object }, () => 'goods')
     await app.ready()
   }
+  const other = 'http://127.0.0.1:1'
   it.each([
     [{ facilitator: 'facilitator.example' }, /facilitator must be an http/],
     [{ facilitator: undefined }, /x402: facilitator is missing/],
@@ -279,6 +280,37 @@ describe('a mistake in the options', () => {
     [{ description: 'x'.repeat(12_000) }, /shorten the description/],
   ])('stops the server at the declaration of a route: %j', async (route, message) => {
     await expect(start({}, route)).rejects.toThrow(message)
+  })
+
+  it.each([
+    [[], /accepts names a way to pay/],
+    [[{ network: 'eip155:5042' }], /GET \/quote: amount must be/],
+    [[{ price: '$1', prize: '$2' }], /there is no member "prize" in a way to pay/],
+    [
+      [{ price: '$1', network: 'eip155:8453' }],
+      /no Arc network: "eip155:8453"; give the facilitator/,
+    ],
+    [[{ price: '$1', network: 'solana:5eykt', facilitator: other }], /is no EVM network/],
+    [
+      [{ price: '$1', network: 'eip155:137', facilitator: other }],
+      /USD on eip155:137 is \{ amount/,
+    ],
+    [[{ price: '€1', network: 'eip155:8453', facilitator: other }], /EUR on eip155:8453 is/],
+    [
+      [{ price: '$1', network: 'eip155:8453', facilitator: 'other' }],
+      /facilitator must be an http/,
+    ],
+    [[{ price: '$1', payTo: mistyped }], /payTo must have a right EIP-55 checksum/],
+    [[{ price: '$1' }, { price: '€1', facilitator: other }], /two facilitators for eip155:5042/],
+  ])('stops the server at several ways to pay that are wrong: %j', async (accepts, message) => {
+    await expect(start({}, { price: undefined, accepts })).rejects.toThrow(message)
+  })
+
+  it('stops the server at ways to pay beside a price, and at a metered one elsewhere', async () => {
+    const accepts = [{ price: '$1', network: 'eip155:8453', facilitator: other }]
+    await expect(start({}, { accepts })).rejects.toThrow(/accepts takes the place of price/)
+    const metered = { price: undefined, pricing: 'metered', accepts }
+    await expect(start({}, metered)).rejects.toThrow(/a metered price is for the facilitator of/)
   })
 
   it('includes an address with a wrong checksum, also in channels and refunds', async () => {

@@ -174,6 +174,8 @@ describe('a payment', () => {
     expect(response.json()).toEqual({
       payer,
       scheme: 'exact',
+      nonce: '0x',
+      method: 'eip3009',
       amount: '10000',
       asset: '0x3600000000000000000000000000000000000000',
       network: 'eip155:5042',

@@ -104,7 +104,7 @@ function marked(piece: string): ReactNode {
   if (/^https?:/.test(href)) return <OutLink href={href}>{name}</OutLink>
   // A page of the repository, which the console does not serve.
   return (
-    <Code>{`docs/${href.replace(/^\.\.\//, '').replace(/^(curl|go-live)/, 'quickstarts/$1')}`}</Code>
+    <Code>{`docs/${href.replace(/^\.\.\//, '').replace(/^(add-arc|curl|go-live)/, 'quickstarts/$1')}`}</Code>
   )
 }
 

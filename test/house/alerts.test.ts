@@ -64,6 +64,7 @@ async function shownMetrics(): Promise<Set<string>> {
     }),
   })
   metrics.watchActivity(() => 0)
+  metrics.watchScreeningList(() => ({ addresses: 1, hash: '', writtenAt: 0, isBroken: false }))
   metrics.watchDatabase({
     store: 'sqlite',
     isWritable: async () => true,
@@ -79,7 +80,7 @@ it('watches and draws only what /metrics shows', async () => {
   const shown = await shownMetrics()
   const watched = expressions.flatMap(metricsIn)
   expect(watched.length).toBeGreaterThanOrEqual(rules.length)
-  const missing = watched.filter((name) => !shown.has(name.replace(/_bucket$/, '')))
+  const missing = watched.filter((name) => !shown.has(name.replace(/_(bucket|count)$/, '')))
   expect(missing).toEqual([])
 })
 

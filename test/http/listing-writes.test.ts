@@ -218,6 +218,23 @@ describe('a write is refused', () => {
     expect(await refusal(deletion)).toEqual([400, 'pay_to_mismatch'])
   })
 
+  it('when it is paid at an address that the operator refuses, and only then', async () => {
+    await directory.close()
+    const refused = other.address.toLowerCase()
+    directory = await startDirectory({ ports: { isPayToBlocked: (payTo) => payTo === refused } })
+    const payTo = other.address
+    const request = await aSignedWrite(owner, { body: aListing({ payTo }), message: { payTo } })
+    expect(await refusal(request)).toEqual([403, 'pay_to_not_allowed'])
+    await create()
+    const moved = await aSignedWrite(owner, {
+      action: 'listing.update',
+      body: aListing({ payTo }),
+      message: { revision: 2, payTo },
+    })
+    expect(await refusal(moved)).toEqual([403, 'pay_to_not_allowed'])
+    expect((await directory.app.inject('/api/merchants/weather')).json().payTo).not.toBe(payTo)
+  })
+
   it('from anybody but the owner, for every action', async () => {
     await create()
     for (const [action, body] of [

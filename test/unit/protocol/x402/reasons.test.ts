@@ -40,6 +40,7 @@ describe('the table of reasons', () => {
       rate_limited: 429,
       unexpected_verify_error: 500,
       unexpected_settle_error: 500,
+      screening_unavailable: 503,
       settlement_unknown: 503,
     })
   })

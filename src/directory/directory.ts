@@ -57,7 +57,7 @@ import { probeRoutes } from './probe/probe-routes.js'
 import { ProbeSchedule } from './probe/probe-schedule.js'
 import { tryAllowance, tryRoutes } from './probe/try-routes.js'
 import { createValidator, validateRoutes } from './probe/validate-routes.js'
-import { type AutoCatalog, createAutoCatalog } from './seen-in-payments/auto-catalog.js'
+import { AutoCatalog } from './seen-in-payments/auto-catalog.js'
 import { BarePayments } from './seen-in-payments/bare-payments.js'
 import { createInfoCheck } from './seen-in-payments/info-check.js'
 import type { OfferedResource } from './seen-in-payments/offer.js'
@@ -178,7 +178,7 @@ export function createDirectory(settings: DirectorySettings, ports: DirectoryPor
       },
       takeOffer: (offer) => seen.take(offer),
       takeBare: (payment, report) => bare.take(payment, report),
-      noteRefusal: seen.noteRefusal,
+      noteRefusal: (refused) => seen.noteRefusal(refused),
       listings: ports.stores.listings,
       probe,
     },
@@ -254,7 +254,7 @@ function createParts(world: DirectoryWorld) {
     onFault: (err) => log.warn({ err }, 'catalog could not be read; trying again'),
   })
   const probeSoon = (endpointId: number) => schedule.probeSoon(endpointId)
-  const seen = createAutoCatalog({
+  const seen = new AutoCatalog({
     ...world,
     store: listings,
     infoCheck,
@@ -337,7 +337,7 @@ async function addRoutes(
   await app.register(cookie)
   await app.register(discoveryRoutes, { answers: discovery.bodies })
   await app.register(validateRoutes, { validator, budget, pace })
-  const { findRefusals } = parts.seen
+  const findRefusals = (url: string) => parts.seen.findRefusals(url)
   await app.register(statusRoutes, { store: listings, findRefusals, checksum })
   const about = { facilitator: baseUrl, checksum }
   const list = { discovery: discovery.bodies, store: listings, now }
@@ -373,7 +373,7 @@ async function addRoutes(
     sessions,
     checksum,
     findRefunds: world.findRefunds,
-    findUnlisted: parts.seen.findRefusalsOf,
+    findUnlisted: (payTo) => parts.seen.findRefusalsOf(payTo),
     now,
     store: stores.activity,
   })

@@ -164,58 +164,140 @@ const MAX_AT_ONCE = 20
 
 /** Returns to buyers what metered calls did not use. Each refund is kept on disk and tried until it lands. */
 export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
-  const { signer, payTo = signer.address, log } = options
+  const { signer, payTo = signer.address } = options
   const problem = addressProblem(payTo)
   if (problem !== undefined) throw new Error(`x402: payTo of refunds ${problem}, got "${payTo}".`)
-  const facilitator = toFacilitatorClient(options.facilitator)
-  const wasSettled = options.wasSettled ?? askPaymentState(options.facilitator)
-  const findTransfer = options.findTransfer ?? askTransfer(options.facilitator)
-  const isUnused = options.isUnused ?? askUnused(options.facilitator)
-  const ledger = options.ledger ?? (await openRefundLedger(pathOf(options)))
-  const onePerPayment = createOnePerPayment()
-  /** The transactions of refunds that somebody waits for, once they have landed. */
-  const awaited = new Map<string, string | undefined>()
-  /** What is being given back, by the nonce of the refund: calls at once for a payment are one. */
-  const giving = new Map<string, Promise<RefundGiven>>()
-  for (const refund of ledger.pending()) if (refund.state === 'due') onePerPayment.take(refund)
+  return new KeptRefunds(options, options.ledger ?? (await openRefundLedger(pathOf(options))))
+}
 
-  async function send(refund: Refund): Promise<void> {
+/** Refunds of one signer, over one ledger. */
+class KeptRefunds implements Refunds {
+  readonly address: string
+  readonly payTo: string
+  readonly #options: RefundsOptions
+  readonly #ledger: RefundLedger
+  readonly #facilitator: FacilitatorClient
+  readonly #wasSettled: NonNullable<RefundsOptions['wasSettled']>
+  readonly #findTransfer: NonNullable<RefundsOptions['findTransfer']>
+  readonly #isUnused: NonNullable<RefundsOptions['isUnused']>
+  readonly #onePerPayment = createOnePerPayment()
+  /** The transactions of refunds that somebody waits for, once they have landed. */
+  readonly #awaited = new Map<string, string | undefined>()
+  /** What is being given back, by the nonce of the refund: calls at once for a payment are one. */
+  readonly #giving = new Map<string, Promise<RefundGiven>>()
+  readonly #rounds: ReturnType<typeof startRounds>
+
+  constructor(options: RefundsOptions, ledger: RefundLedger) {
+    const { signer, facilitator } = options
+    this.address = signer.address
+    this.payTo = options.payTo ?? signer.address
+    this.#options = options
+    this.#ledger = ledger
+    this.#facilitator = toFacilitatorClient(facilitator)
+    this.#wasSettled = options.wasSettled ?? askPaymentState(facilitator)
+    this.#findTransfer = options.findTransfer ?? askTransfer(facilitator)
+    this.#isUnused = options.isUnused ?? askUnused(facilitator)
+    for (const refund of ledger.pending()) {
+      if (refund.state === 'due') this.#onePerPayment.take(refund)
+    }
+    this.#rounds = startRounds(() => this.#runOnce(), options.retrySeconds ?? DEFAULT_RETRY_SECONDS)
+  }
+
+  plan(wanted: NewRefund): Promise<PlannedRefund> {
+    return this.#record(wanted)
+  }
+
+  isKnown(payment: NewRefund): boolean {
+    if (this.#onePerPayment.isTaken(payment)) return true
+    const nonce = refundNonce(payment)
+    return this.#ledger.pending().some((it) => refundNonce(it) === nonce)
+  }
+
+  async refund(payment: RefundablePayment, part?: string): Promise<RefundGiven> {
+    if (!isPaidTo(this, payment)) {
+      throw new Error(`x402: refunds come from ${this.payTo}, but ${payment.payTo} was paid`)
+    }
+    const wanted = newRefundOf(payment, partOf(payment, part))
+    const nonce = refundNonce(wanted)
+    const given =
+      this.#giving.get(nonce) ??
+      this.#give(wanted, payment).finally(() => this.#giving.delete(nonce))
+    this.#giving.set(nonce, given)
+    return given
+  }
+
+  pending(): Refund[] {
+    return this.#ledger.pending()
+  }
+
+  run(): Promise<void> {
+    return this.#rounds.run()
+  }
+
+  async close(): Promise<void> {
+    await this.#rounds.close()
+    await this.#ledger.close()
+  }
+
+  async #runOnce(): Promise<void> {
+    const { log } = this.#options
+    await this.#ledger
+      .refresh?.()
+      .catch((err) => log?.error({ err }, 'x402: refunds could not be read'))
+    this.#onePerPayment.prune()
+    const waiting = this.#ledger
+      .pending()
+      .filter((it) => it.state === 'due' || !this.#onePerPayment.isOpen(it))
+    while (waiting.length > 0) {
+      await Promise.all(waiting.splice(0, MAX_AT_ONCE).map((it) => this.#tryOne(it)))
+    }
+  }
+
+  async #tryOne(refund: Refund): Promise<void> {
+    const attempt = refund.state === 'due' ? this.#send(refund) : this.#resolvePlanned(refund)
+    await attempt.catch((err) =>
+      this.#options.log?.error({ err, refund: refund.id }, 'x402: refund failed'),
+    )
+  }
+
+  async #send(refund: Refund): Promise<void> {
+    const { signer, log } = this.#options
     const isOurs = refund.from === undefined || isSameAddress(refund.from, signer.address)
-    if (!isOurs && !(await isOver(refund, refund.from as string))) return
+    if (!isOurs && !(await this.#isOver(refund, refund.from as string))) return
     const mayStay = isOurs && refund.validBefore >= now() + RENEW_SECONDS
     const fresh = mayStay ? refund : renew({ ...refund, from: signer.address })
-    if (fresh !== refund) await ledger.write(fresh)
-    const outcome = await transferRefund(fresh, signer, facilitator)
+    if (fresh !== refund) await this.#ledger.write(fresh)
+    const outcome = await transferRefund(fresh, signer, this.#facilitator)
     const { id, payer, amount } = fresh
     const isUsed = outcome.state === 'used'
-    const found = isUsed ? await findTransfer(transferOf(fresh, signer.address)) : undefined
+    const found = isUsed ? await this.#findTransfer(transferOf(fresh, signer.address)) : undefined
     const transaction = outcome.state === 'landed' ? outcome.transaction : found
     if (transaction === undefined) {
       const reason = outcome.state === 'landed' ? undefined : outcome.reason
       log?.error({ refund: id, payer, amount, reason }, 'x402: refund not landed yet')
       return
     }
-    await land(fresh, transaction)
+    await this.#land(fresh, transaction)
   }
 
-  async function land(refund: Refund, transaction: string): Promise<void> {
+  async #land(refund: Refund, transaction: string): Promise<void> {
     const { id, payer, amount } = refund
-    await ledger.write({ ...refund, state: 'landed', transaction })
-    if (awaited.has(id)) awaited.set(id, transaction)
-    log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
+    await this.#ledger.write({ ...refund, state: 'landed', transaction })
+    if (this.#awaited.has(id)) this.#awaited.set(id, transaction)
+    this.#options.log?.info({ refund: id, payer, amount, transaction }, 'x402: refund landed')
   }
 
   /** Returns whether the transfer that another key has signed for a refund can move nothing any more. */
-  async function isOver(refund: Refund, from: string): Promise<boolean> {
+  async #isOver(refund: Refund, from: string): Promise<boolean> {
     const { id, payer, amount, validBefore } = refund
     const transfer = transferOf(refund, from)
-    const transaction = await findTransfer(transfer)
+    const transaction = await this.#findTransfer(transfer)
     if (transaction !== undefined) {
-      await land(refund, transaction)
+      await this.#land(refund, transaction)
       return false
     }
-    if (validBefore + CLOCK_SECONDS < now() && (await isUnused(transfer))) return true
-    log?.error(
+    if (validBefore + CLOCK_SECONDS < now() && (await this.#isUnused(transfer))) return true
+    this.#options.log?.error(
       { refund: id, payer, amount, from, until: validBefore },
       'x402: refund waits, because the key before has signed it and it may still land',
     )
@@ -223,131 +305,92 @@ export async function createRefunds(options: RefundsOptions): Promise<Refunds> {
   }
 
   /** Finds the outcome of a payment whose request ended without an answer. */
-  async function resolvePlanned(refund: Refund): Promise<void> {
-    const isSettled = await wasSettled(refund)
+  async #resolvePlanned(refund: Refund): Promise<void> {
+    const isSettled = await this.#wasSettled(refund)
     // The buyer has presented the payment again meanwhile. Then the charge of that call counts.
-    if (onePerPayment.isOpen(refund)) return
-    if (isSettled === true) return void (await makeDue(refund))
-    if (isSettled === false && refund.paymentValidBefore + CLOCK_SECONDS < now())
-      return mark(refund, 'dropped')
+    if (this.#onePerPayment.isOpen(refund)) return
+    if (isSettled === true) {
+      await this.#makeDue(refund)
+    } else if (isSettled === false && refund.paymentValidBefore + CLOCK_SECONDS < now()) {
+      await this.#mark(refund, 'dropped')
+    }
   }
 
-  async function mark(refund: Refund, state: 'due' | 'dropped'): Promise<void> {
-    await ledger.write({ ...refund, state, ...(state === 'due' && { from: signer.address }) })
+  async #mark(refund: Refund, state: 'due' | 'dropped'): Promise<void> {
+    const from = state === 'due' ? { from: this.address } : {}
+    await this.#ledger.write({ ...refund, state, ...from })
   }
 
   /** Makes the refund due, unless the payment has an earlier one. Returns the amount of the one that counts. */
-  async function makeDue(refund: Refund): Promise<string> {
-    const standing = onePerPayment.take(refund)
+  async #makeDue(refund: Refund): Promise<string> {
+    const standing = this.#onePerPayment.take(refund)
     const isDue = standing.id === refund.id && refund.amount !== '0'
-    await mark(refund, isDue ? 'due' : 'dropped')
+    await this.#mark(refund, isDue ? 'due' : 'dropped')
     return standing.amount
   }
 
-  async function tryOne(refund: Refund): Promise<void> {
-    const attempt = refund.state === 'due' ? send(refund) : resolvePlanned(refund)
-    await attempt.catch((err) => log?.error({ err, refund: refund.id }, 'x402: refund failed'))
-  }
-
-  async function runOnce(): Promise<void> {
-    await ledger.refresh?.().catch((err) => log?.error({ err }, 'x402: refunds could not be read'))
-    onePerPayment.prune()
-    const waiting = ledger.pending().filter((it) => it.state === 'due' || !onePerPayment.isOpen(it))
-    while (waiting.length > 0) await Promise.all(waiting.splice(0, MAX_AT_ONCE).map(tryOne))
-  }
-
-  const rounds = startRounds(runOnce, options.retrySeconds ?? DEFAULT_RETRY_SECONDS)
-
   /** Records a refund; somebody may wait for it by its id. */
-  async function record(wanted: NewRefund, id: string = randomUUID()): Promise<PlannedRefund> {
+  async #record(wanted: NewRefund, id: string = randomUUID()): Promise<PlannedRefund> {
     const refund = renew({ ...wanted, id, state: 'planned', validBefore: 0 })
-    onePerPayment.open(refund)
-    const end = () => onePerPayment.close(refund)
-    await ledger.write(refund).catch((error) => {
+    this.#onePerPayment.open(refund)
+    const end = () => this.#onePerPayment.close(refund)
+    await this.#ledger.write(refund).catch((error) => {
       end()
       throw error
     })
     return {
-      async confirm() {
-        const amount = await makeDue(refund).finally(end)
-        void rounds.run()
+      confirm: async () => {
+        const amount = await this.#makeDue(refund).finally(end)
+        void this.#rounds.run()
         return amount
       },
-      drop: () => mark(refund, 'dropped').finally(end),
+      drop: () => this.#mark(refund, 'dropped').finally(end),
       leave: end,
     }
   }
 
-  /** Has every due refund tried after `begin`, and returns what became of one of them. */
-  async function tryNow(id: string, begin: () => Promise<string>): Promise<RefundGiven> {
-    awaited.set(id, undefined)
-    try {
-      const amount = await begin()
-      await rounds.run()
-      return { amount, transaction: awaited.get(id) }
-    } finally {
-      awaited.delete(id)
-    }
-  }
-
-  async function refund(payment: RefundablePayment, part?: string): Promise<RefundGiven> {
-    if (!isPaidTo({ payTo }, payment)) {
-      throw new Error(`x402: refunds come from ${payTo}, but ${payment.payTo} was paid`)
-    }
-    const wanted = newRefundOf(payment, partOf(payment, part))
-    const nonce = refundNonce(wanted)
-    const given = giving.get(nonce) ?? give(wanted, payment).finally(() => giving.delete(nonce))
-    giving.set(nonce, given)
-    return given
-  }
-
-  async function give(wanted: NewRefund, payment: RefundablePayment): Promise<RefundGiven> {
+  async #give(wanted: NewRefund, payment: RefundablePayment): Promise<RefundGiven> {
     const nonce = refundNonce(wanted)
     const isOfPayment = (it: Refund) => it.state === 'due' && refundNonce(it) === nonce
-    const due = ledger.pending().find(isOfPayment)
-    if (due !== undefined) return tryNow(due.id, async () => due.amount)
-    const settled = await askSettled(wanted, payment.amount)
-    const before = settled.refund ?? (await ledger.findLanded?.(wanted))
+    const due = this.#ledger.pending().find(isOfPayment)
+    if (due !== undefined) return this.#tryNow(due.id, async () => due.amount)
+    const settled = await this.#askSettled(wanted, payment.amount)
+    const before = settled.refund ?? (await this.#ledger.findLanded?.(wanted))
     if (before !== undefined) return { amount: before.amount, transaction: before.transaction }
     const id = randomUUID()
-    return tryNow(id, async () => (await record(wanted, id)).confirm())
+    return this.#tryNow(id, async () => (await this.#record(wanted, id)).confirm())
+  }
+
+  /** Has every due refund tried after `begin`, and returns what became of one of them. */
+  async #tryNow(id: string, begin: () => Promise<string>): Promise<RefundGiven> {
+    this.#awaited.set(id, undefined)
+    try {
+      const amount = await begin()
+      await this.#rounds.run()
+      return { amount, transaction: this.#awaited.get(id) }
+    } finally {
+      this.#awaited.delete(id)
+    }
   }
 
   /** Returns the refund that the facilitator shows. Throws where it does not show that this payment was settled. */
-  async function askSettled(wanted: NewRefund, amount: string) {
+  async #askSettled(wanted: NewRefund, amount: string) {
     const { network, payer, paymentNonce, asset, method = 'eip3009' } = wanted
     const query = new URLSearchParams({ asset, method })
-    const found = await fetchPayment(options.facilitator, [network, payer, paymentNonce], query)
+    const key = [network, payer, paymentNonce] as const
+    const found = await fetchPayment(this.#options.facilitator, key, query)
     const isShown =
       found === undefined
-        ? await wasSettled({ ...wanted, id: '', state: 'planned', validBefore: 0 })
+        ? await this.#wasSettled({ ...wanted, id: '', state: 'planned', validBefore: 0 })
         : found.isOk && found.body.state === 'confirmed'
     if (isShown !== true) throw new Error('x402: the payment is not known to be settled')
     if (found === undefined) return { refund: undefined }
     const { payTo: paid } = found.body
-    if (found.body.amount !== amount || !isSameAddress(paid, payTo)) {
+    if (found.body.amount !== amount || !isSameAddress(paid, this.payTo)) {
       throw new Error(`x402: the payment moved ${found.body.amount} to ${paid}`)
     }
     const given = found.body.refund as RefundGiven | null | undefined
     return { refund: given ?? undefined }
-  }
-
-  return {
-    address: signer.address,
-    payTo,
-    plan: (wanted) => record(wanted),
-    refund,
-    isKnown(payment) {
-      if (onePerPayment.isTaken(payment)) return true
-      const nonce = refundNonce(payment)
-      return ledger.pending().some((it) => refundNonce(it) === nonce)
-    },
-    pending: ledger.pending,
-    run: rounds.run,
-    async close() {
-      await rounds.close()
-      await ledger.close()
-    },
   }
 }
 

@@ -2,6 +2,7 @@ import { asSentence } from '@arcus/protocol/listing/text'
 import type { BazaarResource, BazaarStatus } from '@arcus/protocol/x402/bazaar'
 import { LRUCache } from 'lru-cache'
 import type { Address } from 'viem'
+import { toSeconds } from '../../async/time.js'
 import type { ProbeResult } from '../probe/probe.js'
 import type { ListingStore, StoredEndpoint } from '../store/listings.js'
 import { unclaimedId, unclaimedName } from '../store/ownership.js'
@@ -38,8 +39,6 @@ export interface AutoCatalogOptions {
   }
 }
 
-export type AutoCatalog = ReturnType<typeof createAutoCatalog>
-
 const MAX_RECENT = 5_000
 const MAX_REFUSALS = 2_000
 const MAX_REFUSALS_FOUND = 5
@@ -52,145 +51,154 @@ const REJECTED_MS = 60_000
 const processing: BazaarStatus = { status: 'processing' }
 
 /**
- * Creates the catalog of resources found in settled payments, which stand until an owner lists them. The URL comes from a
- * buyer, so a probe must confirm it.
+ * The catalog of resources found in settled payments, which stand until an owner lists them. The URL comes from a buyer, so a
+ * probe must confirm it.
  */
-export function createAutoCatalog(options: AutoCatalogOptions) {
-  const { store, infoCheck, now, log } = options
-  const growth = createHourlyBounds(growthBounds, now)
+export class AutoCatalog {
+  readonly #options: AutoCatalogOptions
+  readonly #growth: ReturnType<typeof createHourlyBounds>
   /** The last answers, so that many payments for one resource cause few reads and checks. */
-  const recent = new LRUCache<string, { fingerprint: string; status: BazaarStatus }>({
-    max: MAX_RECENT,
-    perf: { now },
-    ttlResolution: 0,
-  })
-  const refusals = createRefusals(now)
-  const nowSeconds = () => Math.floor(now() / 1000)
-  const placeOf = ({
-    resource: { url, method, toolName },
-    terms: { network, payTo },
-  }: OfferedResource) => findPlace(store, { url, method, toolName, network, payTo })
+  readonly #recent: LRUCache<string, { fingerprint: string; status: BazaarStatus }>
+  readonly #refusals: ReturnType<typeof createRefusals>
 
-  async function isListed(url: string, payTo: Address): Promise<boolean> {
-    return (await entriesAt(store, url, payTo)).some(({ status }) => status === 'live')
+  constructor(options: AutoCatalogOptions) {
+    const { now } = options
+    this.#options = options
+    this.#growth = createHourlyBounds(growthBounds, now)
+    this.#recent = new LRUCache({ max: MAX_RECENT, perf: { now }, ttlResolution: 0 })
+    this.#refusals = createRefusals(now)
   }
 
-  function keepRejected(
-    { key, fingerprint, settlementId, terms, resource: { url } }: OfferedResource,
-    status: Extract<BazaarStatus, { status: 'rejected' }>,
-  ): void {
-    recent.set(key, { fingerprint, status }, { ttl: REJECTED_MS })
-    const { rejectedReason } = status
-    refusals.note({ url, payTo: terms.payTo, rejectedReason })
-    log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
+  /**
+   * Takes in the resource that a settled payment describes, and resolves with what became of it. Taking one in again
+   * changes nothing. `probed` is the result of a probe that found it, so that its entry needs none. Rejects if the store
+   * cannot be read or written.
+   */
+  async take(offer: OfferedResource, probed?: ProbeResult): Promise<BazaarStatus> {
+    const { key, fingerprint } = offer
+    const known = this.#recent.get(key)
+    if (known?.fingerprint === fingerprint) return known.status
+    const status = await this.#addEntry(offer, probed)
+    if (status.status === 'rejected') {
+      this.#keepRejected(offer, status)
+    } else {
+      this.#recent.set(key, { fingerprint, status }, { ttl: STANDING_MS })
+      this.#refusals.forget(offer.resource.url, offer.terms.payTo)
+    }
+    return status
   }
 
-  /** Returns what is wrong with a description. One that needs much work while others do is checked with the next payment. */
-  async function problemOf({ info, schema }: Partial<BazaarResource>): Promise<string | undefined> {
-    if (info === undefined || schema === undefined) return undefined
-    const verdict = await infoCheck.check({ info, schema })
-    return verdict.ok ? undefined : verdict.rejectedReason
+  /** Notes why the resource of a payment is no offer. */
+  noteRefusal(refused: RefusedOffer): void {
+    this.#refusals.note(refused)
+  }
+
+  /** Finds the last refusals of a URL, latest first. */
+  findRefusals(url: string) {
+    return this.#refusals.find(url)
+  }
+
+  /**
+   * Finds the last refusals of a recipient, latest first, without those of URLs that are listed by now. They name what
+   * buyers called, so they are for the recipient alone.
+   */
+  async findRefusalsOf(payTo: Address) {
+    const noted = this.#refusals.findOf(payTo)
+    const listed = await Promise.all(
+      noted.map(({ url }) => url !== null && this.#isListed(url, payTo)),
+    )
+    return noted.filter((_, i) => !listed[i])
   }
 
   /** Adds the entry of a resource, unless it has one or may have none. */
-  async function addEntry(
-    offer: OfferedResource,
-    probed: ProbeResult | undefined,
-  ): Promise<BazaarStatus> {
+  async #addEntry(offer: OfferedResource, probed: ProbeResult | undefined): Promise<BazaarStatus> {
+    const { store, isDiskLow, probeSoon, keepProbe } = this.#options
     const { resource, terms, uncalled } = offer
-    const place = await placeOf(offer)
-    const standing = statusAt(offer, place)
+    const { network, asset, payer, payTo, requirement } = terms
+    const { url, method, toolName } = resource
+    const place = await findPlace(store, { url, method, toolName, network, payTo })
+    const standing = this.#statusAt(offer, place)
     if (standing !== undefined) return standing
-    const problem = await problemOf(resource)
+    const problem = await this.#problemOf(resource)
     if (problem !== undefined) return rejected(problem)
     const described = describeEndpoint(resource, terms)
     if (!described.ok) return rejected(described.rejectedReason)
-    if (options.isDiskLow()) return rejected('no new resources are kept at the moment.')
-    const { network, asset, payer, payTo, requirement } = terms
+    if (isDiskLow()) return rejected('no new resources are kept at the moment.')
     if (place.state === 'free') {
-      const full = growth.take({ payer, payTo, host: new URL(resource.url).host })
+      const full = this.#growth.take({ payer, payTo, host: new URL(url).host })
       if (full !== undefined) return rejected(`too many new resources were seen ${full}.`)
     }
     const merchant = { id: unclaimedId(payTo), name: unclaimedName(payTo), network, asset, payTo }
-    const health = healthOfSeen([requirement], uncalled, nowSeconds())
+    const health = healthOfSeen([requirement], uncalled, this.#nowSeconds())
     const endpoint = { ...described.endpoint, ...health }
     const evicted = place.state === 'free' ? place.evicted : undefined
-    const saved = await store.saveUnclaimed(merchant, endpoint, nowSeconds(), evicted)
+    const saved = await store.saveUnclaimed(merchant, endpoint, this.#nowSeconds(), evicted)
     if (saved.state === 'owned') return rejected('its owner lists this URL.')
     if (saved.state === 'known') return processing
     if (uncalled !== undefined) return rejected(neverLive(uncalled))
-    if (probed === undefined) options.probeSoon(saved.endpointId)
-    else await options.keepProbe(saved.endpointId, probed)
+    if (probed === undefined) probeSoon(saved.endpointId)
+    else await keepProbe(saved.endpointId, probed)
     return processing
   }
 
   /** Returns the status of a resource whose place is taken; `undefined` when it needs an entry. */
-  function statusAt(
-    { terms, resource }: OfferedResource,
-    place: EntryPlace,
-  ): BazaarStatus | undefined {
+  #statusAt({ terms, resource }: OfferedResource, place: EntryPlace): BazaarStatus | undefined {
     if (place.state === 'free') return undefined
     if (place.state === 'taken') {
-      if (place.rival !== undefined) probeAgain(place.rival)
+      if (place.rival !== undefined) this.#probeAgain(place.rival)
       return rejected(place.rejectedReason)
     }
     const { endpoint } = place
     const isAsPaid = agrees(endpoint.accepts, [terms.requirement])
     if (place.state === 'listed') {
-      if (!isAsPaid) probeAgain(endpoint)
+      if (!isAsPaid) this.#probeAgain(endpoint)
       return { status: 'success' }
     }
     const { status, probe } = endpoint
     if (status === 'live') {
       if (isAsPaid) return { status: 'success' }
-      probeAgain(endpoint)
+      this.#probeAgain(endpoint)
       return rejected(leftOut.otherTerms)
     }
     if (status === 'failing') {
       // Of a route that was bought under another path, this one may answer.
       const isOther = !isSamePath(resource.pathParams, endpoint.example.pathParams)
-      if (isOther || isStale(endpoint, nowSeconds())) return undefined
+      if (isOther || isStale(endpoint, this.#nowSeconds())) return undefined
       return rejected(`a probe of it found: ${probe?.message ?? 'no answer.'}`)
     }
     const isNeverCalled = endpoint.nextProbeAt === null
     return isNeverCalled && probe !== null ? rejected(neverLive(probe)) : processing
   }
 
-  /** Probes an endpoint again after a payment on other terms or to somebody else: it may have changed. */
-  function probeAgain(endpoint: StoredEndpoint): void {
-    if (isStale(endpoint, nowSeconds())) options.probeSoon(endpoint.id)
+  /** Returns what is wrong with a description. One that needs much work while others do is checked with the next payment. */
+  async #problemOf({ info, schema }: Partial<BazaarResource>): Promise<string | undefined> {
+    if (info === undefined || schema === undefined) return undefined
+    const verdict = await this.#options.infoCheck.check({ info, schema })
+    return verdict.ok ? undefined : verdict.rejectedReason
   }
 
-  return {
-    /**
-     * Takes in the resource that a settled payment describes, and resolves with what became of it. Taking one in again
-     * changes nothing. `probed` is the result of a probe that found it, so that its entry needs none. Rejects if the store
-     * cannot be read or written.
-     */
-    async take(offer: OfferedResource, probed?: ProbeResult): Promise<BazaarStatus> {
-      const { key, fingerprint } = offer
-      const known = recent.get(key)
-      if (known?.fingerprint === fingerprint) return known.status
-      const status = await addEntry(offer, probed)
-      if (status.status === 'rejected') keepRejected(offer, status)
-      else {
-        recent.set(key, { fingerprint, status }, { ttl: STANDING_MS })
-        refusals.forget(offer.resource.url, offer.terms.payTo)
-      }
-      return status
-    },
-    /** Notes why the resource of a payment is no offer. */
-    noteRefusal: refusals.note,
-    findRefusals: refusals.find,
-    /**
-     * Finds the last refusals of a recipient, latest first, without those of URLs that are listed by now. They name what
-     * buyers called, so they are for the recipient alone.
-     */
-    async findRefusalsOf(payTo: Address) {
-      const noted = refusals.findOf(payTo)
-      const listed = await Promise.all(noted.map(({ url }) => url !== null && isListed(url, payTo)))
-      return noted.filter((_, i) => !listed[i])
-    },
+  /** Probes an endpoint again after a payment on other terms or to somebody else: it may have changed. */
+  #probeAgain(endpoint: StoredEndpoint): void {
+    if (isStale(endpoint, this.#nowSeconds())) this.#options.probeSoon(endpoint.id)
+  }
+
+  #keepRejected(
+    { key, fingerprint, settlementId, terms, resource: { url } }: OfferedResource,
+    status: Extract<BazaarStatus, { status: 'rejected' }>,
+  ): void {
+    this.#recent.set(key, { fingerprint, status }, { ttl: REJECTED_MS })
+    const { rejectedReason } = status
+    this.#refusals.note({ url, payTo: terms.payTo, rejectedReason })
+    this.#options.log.info({ settlementId, url, rejectedReason }, 'paid resource not listed')
+  }
+
+  async #isListed(url: string, payTo: Address): Promise<boolean> {
+    const entries = await entriesAt(this.#options.store, url, payTo)
+    return entries.some(({ status }) => status === 'live')
+  }
+
+  #nowSeconds(): number {
+    return toSeconds(this.#options.now())
   }
 }
 

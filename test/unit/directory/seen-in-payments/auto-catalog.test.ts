@@ -4,9 +4,8 @@ import { circleTokens } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
-  type AutoCatalog,
+  AutoCatalog,
   type AutoCatalogOptions,
-  createAutoCatalog,
 } from '../../../../src/directory/seen-in-payments/auto-catalog.js'
 import { unclaimedLimits } from '../../../../src/directory/seen-in-payments/entry-place.js'
 import { createInfoCheck } from '../../../../src/directory/seen-in-payments/info-check.js'
@@ -50,7 +49,7 @@ const rules: OfferRules = {
 }
 
 function open(over: Partial<AutoCatalogOptions> = {}): AutoCatalog {
-  catalog = createAutoCatalog({
+  catalog = new AutoCatalog({
     store,
     infoCheck: createInfoCheck(() => clock),
     probeSoon: (endpointId) => probes.push(endpointId),

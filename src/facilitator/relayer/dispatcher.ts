@@ -86,8 +86,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes jobs that have waited this long out of the queue, except for one batch if a lane is at work, and for those that
-   * only wait for others of their payer.
+   * Removes jobs that have waited this long. It leaves one batch for a working lane, and jobs that only wait for their
+   * payer's other jobs.
    */
   takeWaiting(longerThanMs: number): TrackedJob[] {
     const { lanes, queue, now } = this.#options

@@ -51,7 +51,7 @@ const DRAWN = 100
 const DRAWN_BY_GATE = 30
 
 /** The share that is noticed at least of the faults that somebody could notice. Nine of ten are the aim. */
-const FLOOR = 0.6
+const FLOOR = 0.5
 
 interface Fault extends Mutant {
   tests: readonly string[]

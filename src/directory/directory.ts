@@ -82,7 +82,7 @@ export interface DirectorySettings extends ProbingSettings {
   readonly tryIt: boolean
 }
 
-/** What the directory needs. The caller closes these after `stop`. */
+/** The stores and services that the directory uses. The caller closes them after `stop`. */
 export interface DirectoryPorts
   extends Pick<EventsWorld, 'readPayment' | 'webhookKey' | 'operatorWebhook'>,
     Omit<SharedPorts, 'network'> {

@@ -54,7 +54,7 @@ export interface FacilitatorSettings {
   readonly multicallWallets: readonly Address[] | undefined
   /** The recipients for which gas is paid; `undefined` for all. */
   readonly payToAllowed: PayToAllowed | undefined
-  /** Who may not pay and not be paid; `undefined` where nobody is screened. */
+  /** The list and the service that refuse some payers and recipients; `undefined` where nobody is screened. */
   readonly screening: ScreeningSettings | undefined
   /** How long a settle waits for its block before it answers that it is pending. */
   readonly settleWaitSeconds: number

@@ -112,7 +112,7 @@ export interface RefundablePayment {
   extra?: { name: string; version: string }
 }
 
-/** What a buyer gets back. */
+/** The money that a buyer gets back. */
 interface RefundGiven {
   /** Atomic units. */
   amount: string
@@ -183,7 +183,7 @@ class KeptRefunds implements Refunds {
   readonly #onePerPayment = createOnePerPayment()
   /** The transactions of refunds that somebody waits for, once they have landed. */
   readonly #awaited = new Map<string, string | undefined>()
-  /** What is being given back, by the nonce of the refund: calls at once for a payment are one. */
+  /** The refunds under way, by their nonces. Calls at the same moment for one payment share one of them. */
   readonly #giving = new Map<string, Promise<RefundGiven>>()
   readonly #rounds: ReturnType<typeof startRounds>
 

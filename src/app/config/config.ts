@@ -50,7 +50,7 @@ export interface Config {
   readonly multicallWallets: readonly Address[] | undefined
   /** The recipients for which gas is paid; `undefined` for all. */
   readonly payToAllowed: PayToAllowed | undefined
-  /** Who may not pay and not be paid; `undefined` where nobody is screened. */
+  /** The list and the service that refuse some payers and recipients; `undefined` where nobody is screened. */
   readonly screening: ScreeningSettings | undefined
   /** The bounds on paid checks, in dollars with 6 decimals: of a UTC day, and of one check. */
   readonly checks: { readonly dailyLimit: bigint; readonly maxAmount: bigint }

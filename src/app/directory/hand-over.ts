@@ -5,7 +5,7 @@ import type { OfferingPayment } from '../../directory/seen-in-payments/offer.js'
 import { AnswerQueue, type AnswerQueueOptions } from './answer-queue.js'
 import { OfferQueue, type OfferQueueOptions } from './offer-queue.js'
 
-/** How often to look for the outcome of an offer. */
+/** The pause between two looks for the outcome of an offer. */
 const OUTCOMES_MS = 250
 
 /**

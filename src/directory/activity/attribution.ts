@@ -14,10 +14,10 @@ export interface Attribution {
   owner: Address | null
 }
 
-/** What is known of a payment beside its recipient and its URL. */
+/** The facts about a payment apart from its recipient and its URL. */
 interface PaidCall {
   toolName?: string | undefined
-  /** What `digestQuery` made of the query of the URL; absent where the URL was kept without it. */
+  /** The digest of the URL's query, by `digestQuery`. It is absent where the URL was kept without its query. */
   query?: readonly string[]
   /** Without it, a payment that names no URL is of no endpoint. */
   paid?: PaidTerms | undefined

@@ -17,7 +17,7 @@ interface SettlementFeedOptions extends Pick<SharedPorts, 'findRefunds'> {
   log: { warn(details: object, message: string): void }
 }
 
-/** How often to read the store while somebody listens; without a listener it is never read. */
+/** The pause between two reads of the store while somebody listens. Without a listener it is never read. */
 const LOOK_MS = 1_000
 const KEPT = 30
 const ROWS_AT_ONCE = 1_000

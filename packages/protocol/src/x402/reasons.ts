@@ -332,7 +332,7 @@ export const reasons = {
     status: 200,
     source: 'arcus',
     meaning:
-      'A gas budget is spent: that of the payer or authorizer, that of accounts with code, or that of the day.',
+      'No gas is left today for this account, for all accounts with code, or for everybody; try again after midnight UTC.',
   },
   gasPriceTooHigh: {
     code: 'gas_price_too_high',

@@ -212,12 +212,13 @@ function requestOf({ method, path }: DescribedOperation, { params, query, body }
   return { method: method as 'GET', url, ...(body === undefined ? {} : { payload: body }) }
 }
 
-/** Returns an answer with the times, ids and sums of the example payment, which differ each time. */
+/** Returns an answer with the same times, ids and sums each time. */
 function steady(answer: string): unknown {
   const text = answer
     .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, '2026-11-21T10:00:00.000Z')
     .replace(/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, '0b8f3a52-6f0e-4d56-9f1d-3a0c5d8e7f21')
     .replace(/(?<="transaction":"|\/tx\/)0x[\da-f]{64}/g, `0x${'7e'.repeat(32)}`)
+    .replace(/(?<="blockNumber":)\d+/g, '12')
     .replace(/(?<="gasUsd":")[\d.]+/g, '0.00226')
     .replace(/(?<=passed )\d+(?= seconds ago)/g, '86400')
   return JSON.parse(text)

@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { BlockRhythm } from './block-rhythm.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
@@ -80,8 +81,12 @@ export async function findFirstBlockSince(
   return from
 }
 
-/** On average polling adds half of this to a settle, against blocks of half a second. */
+/** Without a rhythm polling adds half of this to a settle on average. */
 const BUSY_POLL_MS = 40
+/** The least time between two polls while a block is due. */
+const CLOSE_POLL_MS = 4
+/** A last poll without the block is made so long before it is due: it keeps the rhythm exact. */
+const BEFORE_DUE_MS = 2
 /** On a chain that makes a block as soon as something is sent, polling costs little and a wait is felt. */
 const LEAST_POLL_MS = 10
 /** The number of polls between a transaction and its block. */
@@ -105,6 +110,9 @@ export class BlockFeed {
   #laggingSince: number | undefined
   /** Since when a node shows a head and not the blocks below it. */
   #gapSince: number | undefined
+  /** When blocks come, on a clock that nobody sets. */
+  readonly #rhythm = new BlockRhythm()
+  #idlePolls = 0
   #isBusy = false
   #isStopped = false
   #timer: NodeJS.Timeout | undefined
@@ -161,13 +169,41 @@ export class BlockFeed {
   #schedule(): void {
     if (this.#isStopped) return
     clearTimeout(this.#timer)
-    const wanted = Math.min(BUSY_POLL_MS, this.#usualWaitMs / POLLS_A_BLOCK)
-    const pauseMs = this.#isBusy ? Math.max(LEAST_POLL_MS, wanted) : IDLE_POLL_MS
+    const pauseMs = this.#isBusy ? this.#busyPauseMs() : this.#idlePauseMs()
     const delay = this.#isPoked ? 0 : pauseMs
     this.#isPoked = false
     this.#timer = setTimeout(() => {
       this.#polling = this.#poll()
     }, delay)
+  }
+
+  /** Returns the pause before the next poll while somebody waits for a block: short while one is due, else longer. */
+  #busyPauseMs(): number {
+    const wanted = Math.min(BUSY_POLL_MS, this.#usualWaitMs / POLLS_A_BLOCK)
+    const due = this.#rhythm.due((this.#latest?.number ?? 0) + 1)
+    if (due === undefined) return Math.max(LEAST_POLL_MS, wanted)
+    const now = performance.now()
+    const untilDueMs = due.from - BEFORE_DUE_MS - now
+    if (untilDueMs > 0) return Math.min(untilDueMs, Math.max(BUSY_POLL_MS, due.periodMs / 3))
+    const step = Math.max(CLOSE_POLL_MS, (due.to - due.from) / POLLS_A_BLOCK)
+    const lateMs = Math.max(0, now - due.to)
+    return Math.min(BUSY_POLL_MS, step + lateMs / 4)
+  }
+
+  /**
+   * Returns the pause while nobody waits: a second on average. A poll in the middle of the time in which a block is due halves
+   * that time; without a rhythm the pauses differ, so that polls meet every part of a block.
+   */
+  #idlePauseMs(): number {
+    const due = this.#rhythm.due((this.#latest?.number ?? 0) + 1)
+    if (due === undefined) return IDLE_POLL_MS * (0.75 + ((this.#idlePolls++ * 0.618) % 1) / 2)
+    const untilMiddleMs = (due.from + due.to) / 2 - performance.now()
+    const earliest = IDLE_POLL_MS - due.periodMs / 2
+    const periods = Math.max(0, Math.ceil((earliest - untilMiddleMs) / due.periodMs))
+    return Math.min(
+      IDLE_POLL_MS * 1.25,
+      Math.max(LEAST_POLL_MS, untilMiddleMs + periods * due.periodMs),
+    )
   }
 
   async #poll(): Promise<void> {
@@ -182,8 +218,10 @@ export class BlockFeed {
   }
 
   async #readHead(): Promise<void> {
+    const sentAt = performance.now()
     const head = await readBlock(this.#rpc, 'latest')
     if (head === undefined) return
+    this.#rhythm.note(head.number, sentAt)
     this.#heardAt = Date.now()
     const latest = this.#latest
     if (latest === undefined) return this.#accept(head)

@@ -85,6 +85,12 @@ export async function findFirstBlockSince(
 const BUSY_POLL_MS = 40
 /** The least time between two polls while a block is due. */
 const CLOSE_POLL_MS = 4
+/** What a node says about a new block is waited for so long, and after an untrue word none is heard for so long. */
+const TOLD_WAIT_MS = 200
+const DEAF_MS = 1_200
+/** For so long after a true word the feed relies on the next one, and polls by itself only so often. */
+const TOLD_TRUST_MS = 2_000
+const WATCHDOG_POLL_MS = 250
 /** A last poll without the block is made so long before it is due: it keeps the rhythm exact. */
 const BEFORE_DUE_MS = 2
 /** On a chain that makes a block as soon as something is sent, polling costs little and a wait is felt. */
@@ -113,6 +119,10 @@ export class BlockFeed {
   /** When blocks come, on a clock that nobody sets. */
   readonly #rhythm = new BlockRhythm()
   #idlePolls = 0
+  /** The block that a node said there is, and when it said so. */
+  #told = { number: 0, at: Number.NEGATIVE_INFINITY }
+  /** When such news last proved true in time. */
+  #toldTruthAt = Number.NEGATIVE_INFINITY
   #isBusy = false
   #isStopped = false
   #timer: NodeJS.Timeout | undefined
@@ -143,6 +153,21 @@ export class BlockFeed {
     if (this.#polling === undefined) this.#schedule()
   }
 
+  /**
+   * Notes that a node says there is a new block, and asks for it at once. While such news prove true, the feed asks rarely by
+   * itself. After news that no head followed none are heard for a second.
+   */
+  tell(number: number): void {
+    const now = performance.now()
+    const newest = this.#latest?.number
+    if (newest === undefined) return
+    const isWaiting = this.#told.number > newest && now - this.#told.at < DEAF_MS
+    if (number <= newest || isWaiting) return
+    this.#told = { number, at: now }
+    this.#isPoked = true
+    if (this.#polling === undefined) this.#schedule()
+  }
+
   /** While busy the feed polls often, else once a second. */
   setBusy(isBusy: boolean): void {
     const becameBusy = isBusy && !this.#isBusy
@@ -169,7 +194,8 @@ export class BlockFeed {
   #schedule(): void {
     if (this.#isStopped) return
     clearTimeout(this.#timer)
-    const pauseMs = this.#isBusy ? this.#busyPauseMs() : this.#idlePauseMs()
+    const wantedMs = this.#isBusy ? this.#busyPauseMs() : this.#idlePauseMs()
+    const pauseMs = this.#isTold() ? CLOSE_POLL_MS : wantedMs
     const delay = this.#isPoked ? 0 : pauseMs
     this.#isPoked = false
     this.#timer = setTimeout(() => {
@@ -177,9 +203,16 @@ export class BlockFeed {
     }, delay)
   }
 
+  /** Returns whether a node has just said that there is a block which the others do not show yet. */
+  #isTold(): boolean {
+    const isNews = this.#told.number > (this.#latest?.number ?? 0)
+    return isNews && performance.now() - this.#told.at < TOLD_WAIT_MS
+  }
+
   /** Returns the pause before the next poll while somebody waits for a block: short while one is due, else longer. */
   #busyPauseMs(): number {
     const wanted = Math.min(BUSY_POLL_MS, this.#usualWaitMs / POLLS_A_BLOCK)
+    if (performance.now() - this.#toldTruthAt < TOLD_TRUST_MS) return WATCHDOG_POLL_MS
     const due = this.#rhythm.due((this.#latest?.number ?? 0) + 1)
     if (due === undefined) return Math.max(LEAST_POLL_MS, wanted)
     const now = performance.now()
@@ -222,6 +255,7 @@ export class BlockFeed {
     const head = await readBlock(this.#rpc, 'latest')
     if (head === undefined) return
     this.#rhythm.note(head.number, sentAt)
+    if (this.#isTold() && head.number >= this.#told.number) this.#toldTruthAt = sentAt
     this.#heardAt = Date.now()
     const latest = this.#latest
     if (latest === undefined) return this.#accept(head)

@@ -5,7 +5,7 @@ import { HeadPush } from '../../src/chain/head-push.js'
 import { createRpc } from '../../src/chain/rpc.js'
 import { startAnvil } from '../../src/devnet/anvil.js'
 
-const closing: (() => Promise<unknown> | void)[] = []
+const closing: (() => unknown)[] = []
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close()
 })

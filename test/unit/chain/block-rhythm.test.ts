@@ -46,7 +46,12 @@ function startFeed(times: (block: number) => number) {
     asked = 0
     await vi.advanceTimersByTimeAsync(seconds * 1_000)
     const sum = lateMs.reduce((total, ms) => total + ms, 0)
-    return { asked, meanMs: sum / lateMs.length, worstMs: Math.max(...lateMs), lastMs: lateMs.at(-1) }
+    return {
+      asked,
+      meanMs: sum / lateMs.length,
+      worstMs: Math.max(...lateMs),
+      lastMs: lateMs.at(-1),
+    }
   }
   return { feed, run }
 }

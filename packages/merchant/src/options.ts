@@ -1,6 +1,6 @@
 import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { SettleResponse } from '@x402/core/types'
+import type { ResourceServerExtension, SettleResponse } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
 import type { Channels } from './channels.js'
 import type { Price } from './price.js'
@@ -31,6 +31,8 @@ export interface X402Options {
   refunds?: Refunds
   /** Adds `batch-settlement` to the schemes of every route. Made by `createChannels`. */
   channels?: Channels
+  /** Extensions of the official packages, such as `offer-receipt` and `sign-in-with-x`. They run where a route declares them. */
+  extensions?: readonly ResourceServerExtension[]
   /** Longest wait for one answer of the facilitator. Default 90 000. */
   facilitatorTimeoutMs?: number
   /** Name shown to buyers and catalogs: at most 32 printable ASCII characters. */
@@ -85,6 +87,8 @@ export interface RoutePrice {
    */
   streaming?: 'hold' | 'settle-first'
   maxHeldBytes?: number
+  /** Declarations for the extensions of the options, by their keys, as `declareSIWxExtension()` makes them. */
+  extensions?: Record<string, unknown>
   /** `false` keeps the route out of catalogs. */
   discoverable?: boolean
   /** Example of the query parameters of a GET, or of the body of a POST. */
@@ -130,7 +134,7 @@ export interface Payment {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on priced routes, once the payment has been verified. */
+    /** Set on priced routes, once the payment has been verified. `null` where an extension let the call through without one. */
     payment: Payment | null
   }
   interface FastifyContextConfig {

@@ -2,7 +2,7 @@ import { addressProblem, isChannelContract } from '@arcus/protocol/x402/address'
 import { defined } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
-import type { FacilitatorClient } from '@x402/core/server'
+import type { FacilitatorClient, HTTPTransportContext } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Channels } from './channels.js'
@@ -21,11 +21,17 @@ import { sponsoringExtension, type UptoWallets, uptoOffer } from './upto.js'
 
 /** Everything about a priced route that is fixed before the first call. */
 export interface RouteTerms {
+  /** `"GET /quote/:symbol"`, with the constraints of the route where it has some. */
+  route: string
   /** The ways to pay. The first is for buyers that know only one. */
   accepts: readonly [PaymentRequirements, ...PaymentRequirements[]]
   /** `resource` of the 402, without its URL, which is set for each request. */
   resource: Omit<PaymentRequired['resource'], 'url'>
   extensions: Record<string, unknown> | undefined
+  /** What the route declares for the extensions of the options. */
+  declared: Record<string, unknown> | undefined
+  /** The request as extensions are given it, once they have been asked about it. */
+  transport?: HTTPTransportContext
   streaming: 'hold' | 'settle-first'
   maxHeldBytes: number
   isMetered: boolean
@@ -87,6 +93,7 @@ export function createPricedRoutes(
     methods: string[]
     config: PricedConfig | undefined
     schema: unknown
+    constraints?: object | undefined
   }): TermsByMethod {
     const terms = new Map<string, RouteTerms>()
     for (const method of route.methods.filter((name) => !freeMethods.includes(name))) {
@@ -95,7 +102,8 @@ export function createPricedRoutes(
       if (price === undefined) continue
       const schema = route.schema as { querystring?: unknown } | undefined
       const sharedSchemas = app.getSchemas()
-      const priced = { method, url: route.url, schema, sharedSchemas }
+      const { url, constraints } = route
+      const priced = { method, url, schema, sharedSchemas, constraints }
       const made = createTerms(priced, price, options, clientOf)
       terms.set(method, made)
       for (const asked of made.accepts) {
@@ -123,8 +131,8 @@ export function createPricedRoutes(
   return {
     /** Prices a route as it is declared, and returns `true` when it has a price. Throws when the price is invalid. */
     declare(route: RouteOptions): boolean {
-      const { url, method, config, schema } = route
-      const terms = termsByMethod({ url, methods: [method].flat(), config, schema })
+      const { url, method, config, schema, constraints } = route
+      const terms = termsByMethod({ url, methods: [method].flat(), config, schema, constraints })
       route.config = { ...config, [termsKey]: terms } as typeof config & object
       return terms.size > 0
     },
@@ -252,7 +260,9 @@ function termsOf(
       typeof price === 'function' ? samplePrice(network) : price,
     ),
   )
+  const constraints = Object.keys(route.constraints ?? {}).length > 0 ? [route.constraints] : []
   const terms: RouteTerms = {
+    route: [route.method, route.url, ...constraints.map((it) => JSON.stringify(it))].join(' '),
     accepts,
     isMetered: isMetered(own, accepts, defaults.refunds?.payTo),
     facilitators: facilitatorsOf(own, defaults, clientOf),
@@ -265,12 +275,17 @@ function termsOf(
           return acceptsAt(await Promise.all(prices))
         },
     resource: resourceOf(own, defaults),
-    extensions: declaration === undefined ? undefined : { bazaar: declaration },
+    extensions:
+      declaration === undefined ? own.extensions : { ...own.extensions, bazaar: declaration },
+    declared: own.extensions,
     streaming: own.streaming ?? 'hold',
     maxHeldBytes: positiveInteger(
       'maxHeldBytes',
       own.maxHeldBytes ?? defaults.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
     ),
+  }
+  if (own.extensions?.['sign-in-with-x'] !== undefined && (terms.isMetered || isByRequest)) {
+    throw new Error('sign-in-with-x is for a price that is the same for each call')
   }
   if (!['hold', 'settle-first'].includes(terms.streaming)) {
     throw new Error(`streaming is "hold" or "settle-first", got "${terms.streaming}"`)

@@ -50,11 +50,11 @@ export type PriceOfRequest = (request: FastifyRequest) => Price | Promise<Price>
 
 /** One of several ways to pay for a route. What it leaves out is taken from the route, then from the options. */
 export interface WayToPay {
-  /** An EVM network. One that is not Arc needs `facilitator`, takes `exact` alone, and has no metered prices. */
+  /** An EVM network. One that is not Arc, or a price that is paid through another contract than its token, needs `facilitator`, takes `exact` alone, and has no metered prices. */
   network?: `eip155:${number}`
   price: Price | PriceOfRequest
   payTo?: string
-  /** The facilitator that verifies and settles on this network, in place of the one of the options. */
+  /** The facilitator that verifies and settles this way to pay, in place of the one of the options. */
   facilitator?: string | FacilitatorClient
 }
 

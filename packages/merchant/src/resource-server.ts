@@ -11,7 +11,7 @@ import {
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import type { Channels } from './channels.js'
 import { EXTENSION_FAILED, type Extensions } from './extensions.js'
-import { paymentRequired, type RouteOffer, type RouteTerms } from './terms.js'
+import { paymentRequired, type RouteOffer, type RouteTerms, railKey } from './terms.js'
 import { type UptoWallets, uptoScheme } from './upto.js'
 
 /** The answer to a payment that is not accepted. */
@@ -71,8 +71,9 @@ export function createResourceServer(
   const servers = new Map([[facilitator, resources]])
 
   /** Returns the half that asks the facilitator of an offer: a payment is shown to no other. */
-  function resourcesOf({ requirements: { network }, terms }: RouteOffer): x402ResourceServer {
-    const own = terms.facilitators.get(network)
+  function resourcesOf({ requirements, terms }: RouteOffer): x402ResourceServer {
+    const { network } = requirements
+    const own = terms.facilitators.get(railKey(requirements))
     if (own === undefined) return resources
     const server = servers.get(own) ?? new x402ResourceServer(own)
     if (!servers.has(own)) extensions.register(server)

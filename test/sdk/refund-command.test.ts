@@ -102,6 +102,36 @@ it('gives a payment back by its transaction, once, next to the server that uses 
   expect(refunds.pending()).toEqual([])
 })
 
+it('shows the buyer what came back of their payment, in text and in JSON', async () => {
+  const arcusClient = await bundleClientCommand(join(folder, 'client'))
+  const run = (args: string[]) =>
+    runScript(arcusClient, args, {
+      ARCUS_URL: world.url,
+      HOME: folder,
+      PAYER_PRIVATE_KEY: devnetPayer.privateKey,
+    })
+  const pay = ['pay', `${shop}/goods`, '--max', '1', '--per-day', '2']
+  const paid = await run(pay)
+  expect(paid.code).toBe(0)
+  const [transaction = ''] = /0x\w{64}/.exec(paid.stderr) ?? []
+  expect((await run(['ledger'])).stdout).not.toContain('returned')
+  expect((await refund([transaction])).code).toBe(0)
+  expect((await run(pay)).code).toBe(0)
+  const { stdout } = await run(['ledger'])
+  const [last, first] = stdout.split('\n')
+  expect(last).toMatch(/ 1 USDC {2}settled {2}/)
+  expect(first).toMatch(/ 1 USDC {2}settled, returned 1 USDC {2}127\.0\.0\.1:\d+ {2}0x/)
+  const { entries, left } = JSON.parse((await run(['ledger', '--json', '--per-day', '2'])).stdout)
+  expect(entries[1]).toMatchObject({
+    spent: '1 USDC',
+    returned: '1 USDC',
+    returnedAtomic: '1000000',
+  })
+  expect(entries[0]).not.toHaveProperty('returned')
+  // A refund does not open the limit again: the seller of a loop that fails would empty the wallet.
+  expect(left.perDay).toBe('0 USDC')
+}, 60_000)
+
 it('leaves the other refunds of the ledger alone', async () => {
   const transaction = await buy()
   const other = { ...JSON.parse(readFileSync(ledger, 'utf8').split('\n')[0] ?? ''), id: 'other' }

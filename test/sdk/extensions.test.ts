@@ -130,7 +130,7 @@ it('a route without declarations says and does nothing of it', async () => {
   expect([answer.status, Object.keys(extensions ?? {})]).toEqual([402, ['bazaar']])
 })
 
-it('who has paid signs in and does not pay again, also after a restart', async () => {
+it('a buyer who has paid signs in and does not pay again, also after a restart', async () => {
   const call = () => buyer(`${origin}/news?page=1`)
   expect(await earnedBy(call)).toEqual([200, 50_000])
   const free = await call()
@@ -202,4 +202,29 @@ it('both extensions on one route fit the headers that servers and clients take',
   expect((await buys(`${origin}/both`)).status).toBe(200)
   expect(longest).toBeGreaterThan(2_000)
   expect(longest).toBeLessThan(8_192)
+})
+
+it('sells a pass for a route with any parameters, for a time', async () => {
+  const port = await freePort()
+  const kiosk = `http://127.0.0.1:${port}`
+  const storage = await createGrants({
+    path: join(folder, 'passes.jsonl'),
+    seconds: 3,
+    scope: (route) => route,
+  })
+  const signIn = createSIWxResourceServerExtension({ origin: kiosk, storage })
+  const server = fastify()
+  await server.register(x402, { facilitator: world.url, payTo, extensions: [signIn] })
+  const pass = { price: '$0.50', extensions: declareSIWxExtension() } as const
+  server.get('/news/:topic', { config: { x402: pass } }, () => 'news')
+  server.get('/archive', { config: { x402: pass } }, () => 'old news')
+  await server.listen({ host: '127.0.0.1', port })
+  expect(await earnedBy(() => buyer(`${kiosk}/news/arts`))).toEqual([200, 500_000])
+  const bought = Date.now()
+  expect(await earnedBy(() => buyer(`${kiosk}/news/sport?page=2`))).toEqual([200, 0])
+  expect(await earnedBy(() => buyer(`${kiosk}/archive`))).toEqual([200, 500_000])
+  await new Promise((resolve) => setTimeout(resolve, bought + 3_100 - Date.now()))
+  expect(await earnedBy(() => buyer(`${kiosk}/news/sport`))).toEqual([200, 500_000])
+  await server.close()
+  await storage.close()
 })

@@ -179,8 +179,10 @@ function transportOf(
   url: string,
 ): HTTPTransportContext {
   const { method, routeOptions } = request
-  const [path = '/', ...query] = request.url.split('?')
-  const parameters = `${JSON.stringify(request.params ?? {})}?${query.join('?')}`
+  const [path = '/'] = request.url.split('?', 1)
+  // Fastify can be told to begin the query at a semicolon.
+  const query = request.url.replace(/^[^?;]*/, '')
+  const parameters = `${JSON.stringify(request.params ?? {})}${query}`
   const header = (name: string) => {
     const value = request.headers[name.toLowerCase()]
     return Array.isArray(value) ? value.join(', ') : value

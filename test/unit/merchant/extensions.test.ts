@@ -77,7 +77,7 @@ describe('an extension that fails', () => {
     }
   })
 
-  it('while a failed payment is told to it does not make it a good one', async () => {
+  it('when a payment is refused does not make it a good one', async () => {
     const refuses = aFacilitator({ verify: () => ({ isValid: false, invalidReason: 'nope' }) })
     const hooks = { onVerifyFailure: fails, onSettleFailure: fails, onAfterVerify: fails }
     const { pay, sold } = await aShopWith({ hooks }, { options: { facilitator: refuses } })
@@ -146,7 +146,7 @@ it('routes of one URL have purchases of their own by method, parameters and cons
   expect(seen).toEqual([
     'GET /of/:name\n{"name":"a"}?q=1',
     'GET /of/:name {"version":"2.0.0"}\n{"name":"a"}?q=1',
-    'PUT /of/:name\n{"name":"a"}?',
+    'PUT /of/:name\n{"name":"a"}',
   ])
 })
 

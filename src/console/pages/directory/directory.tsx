@@ -1,38 +1,43 @@
-import type { BrowseAnswer } from '@arcus/protocol/answers/discovery'
+import type { BrowseAnswer, EndpointCard } from '@arcus/protocol/answers/discovery'
 import { type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { type EndpointFilters, endpointsQuery, merchantQuery } from '../../api/queries.js'
 import { Button, ButtonLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Failure } from '../../components/card.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
+import { type SearchSchema, useSearchState } from '../../components/search-state.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { counted, exactCount } from '../../format/amounts.js'
 import { mayBeMerchantId } from '../../format/search-target.js'
-import { EndpointRow } from './endpoint-row.js'
-import { FilterBar, isFiltered, useFilters, usualSort } from './filter-bar.js'
+import { EndpointRow, endpointColumns } from './endpoint-row.js'
+import { FilterBar, isFiltered, type SortChoice, useFilters, usualSort } from './filter-bar.js'
 
-/** Lists all APIs, to browse and search. The address of the page holds every filter. */
-export function Directory() {
+/** Lists all APIs, to browse and search. The address of the page holds every filter, and the row that is open. */
+export function Directory({ isPage }: { isPage: boolean }) {
   const { filters, setFilters } = useFilters()
-  const sort = filters.sort ?? usualSort(filters)
+  const sort = sortOf(filters)
   const query = useInfiniteQuery(
     endpointsQuery(sort === undefined ? filters : { ...filters, sort }),
   )
+  const Heading = isPage ? 'h1' : 'h2'
   return (
-    <section aria-labelledby="directory">
-      <h2 id="directory" className="text-xl font-semibold tracking-tight">
-        Directory
-      </h2>
-      <p className="mt-1 text-sm text-muted">
-        Paid APIs, listed by their sellers. Nobody reviews them.
-      </p>
+    <section aria-labelledby="directory" className={isPage ? '-mt-3 sm:-mt-7' : ''}>
+      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+        <Heading id="directory" className="text-xl font-semibold tracking-tight">
+          Directory
+        </Heading>
+        <p className="text-xs text-muted max-sm:w-full">
+          <span role="status">{found(query.data?.pages, filters)}</span>Sellers list them, and
+          nobody reviews them.
+        </p>
+      </div>
       <search className="top-14 z-10 -mx-4 block bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6 lg:sticky">
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
       <Loaded
         query={query}
         skeleton={
-          <Card className="mt-7 overflow-hidden">
-            <SkeletonRows count={6} label="Loading the directory" />
+          <Card className="overflow-hidden pt-9">
+            <SkeletonRows count={12} label="Loading the directory" isDense />
           </Card>
         }
       >
@@ -42,6 +47,18 @@ export function Directory() {
       </Loaded>
     </section>
   )
+}
+
+const sortOf = (filters: EndpointFilters) => filters.sort ?? usualSort(filters)
+
+/** Says how many APIs there are, or were found. */
+function found(pages: readonly BrowseAnswer[] | undefined, filters: EndpointFilters) {
+  const [first] = pages ?? []
+  if (pages === undefined || first === undefined || first.items.length === 0) return null
+  const shown = pages.reduce((sum, { items }) => sum + items.length, 0)
+  const isPart = first.total === null && pages.at(-1)?.next !== null
+  const count = counted(first.total ?? shown, { one: '# API', other: '# APIs' }, exactCount)
+  return `${isPart ? 'The best ' : ''}${count}${isFiltered(filters) ? ' found' : ''}. `
 }
 
 /** Lists what was found so far, with a button for more. */
@@ -57,27 +74,20 @@ function Results({
   setFilters: (filters: EndpointFilters) => void
 }) {
   const items = pages.flatMap((page) => page.items)
-  const total = pages[0]?.total ?? null
-  const isPart = total === null && query.hasNextPage
-  const count = counted(total ?? items.length, { one: '# API', other: '# APIs' }, exactCount)
   return (
     <>
       <MerchantOfId id={filters.query ?? ''} />
-      <p role="status" className="min-h-7 px-1 pb-3 text-xs text-muted">
-        {items.length > 0 &&
-          `${isPart ? 'the best ' : ''}${count}${isFiltered(filters) ? ' found' : ''}`}
-      </p>
       <Card
         className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
       >
         {items.length === 0 ? (
           <NoResults filters={filters} onClear={() => setFilters({})} />
         ) : (
-          <ul className="divide-y divide-line">
-            {items.map((item) => (
-              <EndpointRow key={item.id} endpoint={item} />
-            ))}
-          </ul>
+          <EndpointTable
+            items={items}
+            sort={sortOf(filters)}
+            onSort={(sort) => setFilters({ ...filters, sort })}
+          />
         )}
       </Card>
       {query.isFetchNextPageError && (
@@ -93,6 +103,91 @@ function Results({
         </div>
       )}
     </>
+  )
+}
+
+const openSchema: SearchSchema<'open'> = { open: (id) => /^\d{1,15}$/.test(id) }
+
+/** Shows APIs as rows, one of which may be open. The head of a column orders the list. */
+function EndpointTable({
+  items,
+  sort,
+  onSort,
+}: {
+  items: readonly EndpointCard[]
+  sort: string | undefined
+  onSort: (sort: SortChoice) => void
+}) {
+  const { values, set } = useSearchState(openSchema)
+  const open = Number(values.open)
+  const toggle = (id: number) => set({ open: id === open ? undefined : String(id) })
+  return (
+    <table className="w-full table-fixed" aria-labelledby="directory">
+      <colgroup>
+        <col />
+        {endpointColumns.map(({ sort, place }) => (
+          <col key={sort} className={place} />
+        ))}
+      </colgroup>
+      <thead className="text-xs text-muted max-md:hidden">
+        <tr className="h-9">
+          <SortHead name="API" about="By title" sort="title" now={sort} onSort={onSort} />
+          {endpointColumns.map((column) => (
+            <SortHead key={column.sort} {...column} now={sort} onSort={onSort} />
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {items.map((item) => (
+          <EndpointRow
+            key={item.id}
+            endpoint={item}
+            isOpen={item.id === open}
+            onToggle={() => toggle(item.id)}
+          />
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+/** Orders that begin with the least; the others begin with the most. */
+const rising: readonly SortChoice[] = ['title', 'price']
+
+function SortHead({
+  name,
+  about,
+  sort,
+  place = '',
+  now,
+  onSort,
+}: {
+  name: string
+  about: string
+  sort: SortChoice
+  place?: string
+  now: string | undefined
+  onSort: (sort: SortChoice) => void
+}) {
+  const isNow = now === sort
+  const direction = rising.includes(sort) ? 'ascending' : 'descending'
+  const isFirst = place === ''
+  return (
+    <th
+      scope="col"
+      aria-sort={isNow ? direction : undefined}
+      className={`px-2 font-medium ${isFirst ? 'text-left sm:pl-5' : 'text-right last:pr-5'} ${place}`}
+    >
+      <button
+        type="button"
+        title={about}
+        onClick={() => onSort(sort)}
+        className={`h-7 hover:text-ink ${isNow ? 'text-ink' : ''}`}
+      >
+        {name}
+        {isNow && <span aria-hidden="true"> {direction === 'ascending' ? '↑' : '↓'}</span>}
+      </button>
+    </th>
   )
 }
 
@@ -125,16 +220,29 @@ function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: ()
       Try fewer words. The search covers titles, tags, sellers, descriptions and URLs.
     </Empty>
   ) : (
+    <NothingListed />
+  )
+}
+
+/** Offers what can be done where nobody has listed anything yet. */
+function NothingListed() {
+  return (
     <Empty
       title="Nothing is listed yet"
       action={
-        <ButtonLink href="/console/new" variant="primary">
-          Sell the first API
-        </ButtonLink>
+        <span className="flex flex-wrap justify-center gap-3">
+          <ButtonLink href="/console/new">Sell the first API</ButtonLink>
+          <ButtonLink href="/quickstart?part=sell" variant="quiet">
+            Make an API that charges
+          </ButtonLink>
+          <ButtonLink href="/quickstart?part=buy" variant="quiet">
+            Pay any x402 API
+          </ButtonLink>
+        </span>
       }
     >
       Any HTTP API that asks for payment with x402 and takes a stablecoin on Arc can be listed with
-      one signature.
+      one signature. Payments for it settle here before it is listed, too.
     </Empty>
   )
 }

@@ -1,11 +1,11 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
-import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
+import type { EndpointState, MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
 import { healthQuery, listedNetwork, pricesQuery, settingsQuery } from '../../api/queries.js'
-import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
+import { Badge, HealthDot, MethodChip } from '../../components/badge.js'
 import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { AskedPrice, busiestPayer, UsedBy } from '../../components/figures.js'
@@ -14,7 +14,7 @@ import { Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { duration, percent } from '../../format/amounts.js'
+import { counted, duration, percent } from '../../format/amounts.js'
 import { DeliveryReport, ProbeReport } from './reports.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
 
@@ -29,7 +29,6 @@ export function EndpointCard({
   isOpenAtFirst,
 }: EndpointProps & { isOpenAtFirst: boolean }) {
   const { state, title, method, url, price } = endpoint
-  const isAsListed = state.livePrice === null || state.livePrice === price
   const anchor = `endpoint-${state.id}`
   const isTarget = useLocationProperty(() => location.hash) === `#${anchor}`
   const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
@@ -63,9 +62,7 @@ export function EndpointCard({
             <span className="font-medium">
               <AskedPrice {...endpoint} {...state} />
             </span>
-            {!isOpen && (
-              <StatusDot status={state.status} probe={state.probe} isAsListed={isAsListed} />
-            )}
+            {!isOpen && <HealthDot api={{ ...state, price }} />}
           </span>
         </button>
       </h3>
@@ -102,10 +99,10 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
           </Badge>
         ))}
       </div>
-      <ProbeReport {...state} />
+      <ProbeReport api={{ ...state, price: endpoint.price }} />
       {state.delivery !== null && <DeliveryReport delivery={state.delivery} />}
       {state.usage !== null && <UsageFigures usage={state.usage} />}
-      <History merchantId={merchantId} id={state.id} />
+      <History merchantId={merchantId} state={state} />
       <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
       <CallCode endpoint={endpoint} />
       {endpoint.inputSchema !== null && (
@@ -140,17 +137,23 @@ function UsageFigures({ usage }: { usage: Usage }) {
 
 const MAX_CHANGES_SHOWN = 5
 
-/** Shows how an endpoint did in 30 days, and how its price changed. */
-function History({ merchantId, id }: { merchantId: string; id: number }) {
-  const { data: health } = useQuery(healthQuery(merchantId, id))
-  const { data } = useQuery(pricesQuery(merchantId, id))
+/** Checks from which on their share says something. */
+const TELLING_CHECKS = 20
+const DAY_SECONDS = 86_400
+
+/** Shows how an endpoint did in at most 30 days, and how its price changed. */
+function History({ merchantId, state }: { merchantId: string; state: EndpointState }) {
+  const { data: health } = useQuery(healthQuery(merchantId, state.id))
+  const { data } = useQuery(pricesQuery(merchantId, state.id))
   const changes = data?.prices.flatMap(({ sentence }) => sentence ?? []) ?? []
   const month = health?.uptime['30d']
   return (
     <div className="space-y-1 text-sm text-muted">
       {month !== undefined && month.share !== null && (
         <p>
-          Up {percent(month.share)} in 30 days
+          {month.probes < TELLING_CHECKS
+            ? counted(month.probes, { one: '# check so far', other: '# checks so far' })
+            : `Up ${percent(month.share)} in ${daysSince(state.createdAt)}`}
           {health?.latency.p50Ms != null && ` · ${duration(health.latency.p50Ms)}`}
         </p>
       )}
@@ -159,6 +162,12 @@ function History({ merchantId, id }: { merchantId: string; id: number }) {
       ))}
     </div>
   )
+}
+
+/** Writes the days since a time in Unix seconds, of the last 30. */
+function daysSince(at: number): string {
+  const days = Math.ceil((Date.now() / 1_000 - at) / DAY_SECONDS)
+  return counted(Math.min(30, Math.max(1, days)), { one: '# day', other: '# days' })
 }
 
 /** Opens the panel that calls the endpoint and pays for it, or leads to the code where a wallet cannot pay it here. */

@@ -215,7 +215,6 @@ const consoleOperation: Operation = {
   tag: 'Service',
   summary: 'Facts about this deployment for pages and wallets',
   answers: { 200: 'Nothing in it is secret.' },
-  examples: { settings: { summary: 'The settings of this deployment', status: 200 } },
 }
 
 /** Adds `GET /api/console`. */

@@ -4,7 +4,7 @@ import { asSentence } from '@arcus/protocol/listing/text'
 import { getAddress } from 'viem'
 import type { z } from 'zod'
 import { RequestFault, retryAfter } from '../http/errors.js'
-import type { Example, Operation } from '../http/operation.js'
+import type { Operation } from '../http/operation.js'
 import { parameterFault } from '../http/query.js'
 import type { Merchant } from './store/listings.js'
 
@@ -197,14 +197,6 @@ export function presentInPublic(merchant: Merchant | undefined): Merchant {
   throw new WriteFault('merchant_hidden', text)
 }
 
-/** The example of a 404 of the routes about one merchant. */
-export const unknownMerchant: Example = {
-  summary: 'An unknown id',
-  params: { id: 'nobody' },
-  status: 404,
-  answer: { error: 'merchant_not_found', message: 'There is no merchant with this id.' },
-}
-
 /** The path of a route about one merchant. */
 export type OfMerchant = { Params: { id: string } }
 
@@ -212,5 +204,4 @@ export type OfMerchant = { Params: { id: string } }
 export const aboutMerchant = {
   tag: 'Directory',
   codes: refusals('merchant_not_found', 'merchant_deleted', 'merchant_hidden'),
-  examples: { unknown: unknownMerchant },
 } as const satisfies Partial<Operation>

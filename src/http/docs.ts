@@ -15,7 +15,6 @@ const openApiOperation: Operation = {
   tag: 'Service',
   summary: 'This description',
   answers: cached('OpenAPI 3.1.'),
-  examples: { description: { summary: 'The whole document', status: 200 } },
 }
 
 const docsOperation: Operation = {
@@ -23,7 +22,6 @@ const docsOperation: Operation = {
   tag: 'Service',
   summary: 'The same for people',
   answers: { 200: 'A page without scripts.' },
-  examples: { page: { summary: 'The page', status: 200 } },
 }
 
 /**

@@ -50,7 +50,6 @@ export const healthOperation: Operation = {
       },
     },
   },
-  examples: { alive: { summary: 'Alive', status: 200, answer: { status: 'ok' } } },
 }
 
 export const readyOperation: Operation = {
@@ -61,7 +60,6 @@ export const readyOperation: Operation = {
     200: 'Payments can be settled.',
     503: 'Payments cannot be settled.',
   },
-  examples: { ready: { summary: 'Now', status: 200 } },
 }
 
 /** Adds `GET /health`: the process is alive and its event loop turns. Nothing else is checked. */

@@ -8,7 +8,8 @@ import { type RouteForms, routes as routeForms } from '@arcus/protocol/answers/r
 import { sessionCookies } from '@arcus/protocol/answers/session-cookies'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { z } from 'zod'
-import { type DescribedRoute, type Example, type Operation, type Tag, tags } from './operation.js'
+import writtenExamples from './examples.json' with { type: 'json' }
+import { type DescribedRoute, type Tag, tags } from './operation.js'
 import { version } from './version.js'
 
 /*
@@ -71,6 +72,23 @@ A payment that fails a check is a 200 with \`isValid\` or \`success\` false and 
 
 Amounts are decimal strings of atomic units (6 decimals) unless their name says \`usd\`. Every GET answers HEAD too.`
 
+/** A request as a client would send it, and what a fresh devnet answers. */
+interface Example {
+  summary: string
+  params?: Readonly<Record<string, string>>
+  query?: Readonly<Record<string, string>>
+  body?: unknown
+  status: number
+  /** Left out if the answer is not JSON, differs each time, or would only repeat another one. */
+  answer?: unknown
+}
+
+/** By name. */
+type Examples = Readonly<Record<string, Example>>
+
+/** By the id of the operation. A test sends each of them, and writes the answers into the file. */
+const examples: Readonly<Record<string, Examples>> = writtenExamples
+
 /** Writes the description of the service from the operations of its routes. */
 export function writeDocument(
   routes: readonly DescribedRoute[],
@@ -80,7 +98,8 @@ export function writeDocument(
   const paths: OpenApiDocument['paths'] = {}
   for (const { method, url, ...rest } of [...routes].sort(byTag)) {
     const path = url.replace(/:([A-Za-z]+)/g, '{$1}')
-    const route = { ...rest, forms: formsOf(`${method} ${path}`) }
+    const forms = formsOf(`${method} ${path}`)
+    const route = { ...rest, forms, examples: examples[rest.operation.id] ?? {} }
     paths[path] = { ...paths[path], [method.toLowerCase()]: writeOperation(route, schemas) }
   }
   const document = {
@@ -116,7 +135,10 @@ function byTag(a: DescribedRoute, b: DescribedRoute): number {
   return order.indexOf(a.operation.tag) - order.indexOf(b.operation.tag)
 }
 
-type FormedRoute = Pick<DescribedRoute, 'family' | 'limit' | 'operation'> & { forms: RouteForms }
+interface FormedRoute extends Pick<DescribedRoute, 'family' | 'limit' | 'operation'> {
+  forms: RouteForms
+  examples: Examples
+}
 
 /** Throws for a route that is not in the table. */
 function formsOf(route: string): RouteForms {
@@ -126,7 +148,7 @@ function formsOf(route: string): RouteForms {
 }
 
 function writeOperation(route: FormedRoute, schemas: JsonSchemas): WrittenOperation {
-  const { operation, forms } = route
+  const { operation, forms, examples } = route
   const { id, tag, summary, description, needsSession } = operation
   const { body } = forms
   return {
@@ -136,13 +158,13 @@ function writeOperation(route: FormedRoute, schemas: JsonSchemas): WrittenOperat
     description,
     security: needsSession ? [{ session: [] }] : undefined,
     parameters: [
-      ...writeParameters('path', forms.params, operation, schemas),
-      ...writeParameters('query', forms.query, operation, schemas),
-      ...writeParameters('header', forms.headers, operation, schemas),
+      ...writeParameters('path', forms.params, examples, schemas),
+      ...writeParameters('query', forms.query, examples, schemas),
+      ...writeParameters('header', forms.headers, examples, schemas),
     ],
     requestBody: body && {
       required: isRequired(body),
-      content: { 'application/json': { schema: schemas.write(body), ...bodyExamples(operation) } },
+      content: { 'application/json': { schema: schemas.write(body), ...bodyExamples(examples) } },
     },
     responses: writeResponses(route, schemas),
   }
@@ -155,7 +177,7 @@ function isRequired(schema: z.ZodType): boolean {
 function writeParameters(
   place: WrittenParameter['in'],
   fields: z.ZodObject | undefined,
-  operation: Operation,
+  examples: Examples,
   schemas: JsonSchemas,
 ): WrittenParameter[] {
   const shape: Record<string, z.ZodType> = fields?.shape ?? {}
@@ -167,7 +189,7 @@ function writeParameters(
       required: place === 'path' || isRequired(field),
       ...(typeof description === 'string' ? { description } : {}),
       schema,
-      ...parameterExamples(place, name, schema.type, operation),
+      ...parameterExamples(place, name, schema.type, examples),
     }
   })
 }
@@ -181,7 +203,7 @@ function parameterExamples(
   place: WrittenParameter['in'],
   name: string,
   type: unknown,
-  { examples }: Operation,
+  examples: Examples,
 ) {
   if (place === 'header') return {}
   return writeExamples(examples, (example) => {
@@ -191,7 +213,7 @@ function parameterExamples(
   })
 }
 
-function bodyExamples({ examples }: Operation) {
+function bodyExamples(examples: Examples) {
   return writeExamples(examples, (example) =>
     example.body === undefined || isMalformed(example) ? undefined : { value: example.body },
   )
@@ -199,7 +221,7 @@ function bodyExamples({ examples }: Operation) {
 
 /** Writes the examples that a part has, each under its name with its summary. */
 function writeExamples(
-  examples: Operation['examples'] = {},
+  examples: Examples,
   read: (example: Example) => Omit<WrittenExample, 'summary'> | undefined,
 ): { examples?: Record<string, WrittenExample> } {
   const written = Object.entries(examples).flatMap(([name, example]) => {
@@ -213,7 +235,7 @@ const RETRY_AFTER = { 'Retry-After': 'Seconds until it is worth trying again.' }
 
 /** Writes every answer of a route by status: its own, its refusals, and the refusals of its family. */
 function writeResponses(route: FormedRoute, schemas: JsonSchemas): Record<string, WrittenResponse> {
-  const { operation, forms, family } = route
+  const { operation, forms, family, examples } = route
   const { answer } = forms
   const answers = new Map(
     Object.entries(operation.answers).map(([status, it]) => [
@@ -223,7 +245,7 @@ function writeResponses(route: FormedRoute, schemas: JsonSchemas): Record<string
   )
   const responses = new Map<number, WrittenResponse>()
   for (const [status, { description, headers }] of answers) {
-    const examples = answerExamples(operation, status)
+    const shown = answerExamples(examples, status)
     const isText = typeof answer === 'string'
     const hasBody = answer !== undefined && status !== 304
     responses.set(status, {
@@ -233,14 +255,14 @@ function writeResponses(route: FormedRoute, schemas: JsonSchemas): Record<string
         content: {
           [isText ? answer : 'application/json']: {
             schema: isText ? { type: 'string' } : schemas.write(answer),
-            ...examples,
+            ...shown,
           },
         },
       }),
     })
   }
   for (const [status, codes] of groupByStatus(codesOf(route))) {
-    const examples = answerExamples(operation, status)
+    const shown = answerExamples(examples, status)
     const own = answers.get(status)
     const refused = errorSchema(family, codes)
     const isEither = own !== undefined && typeof answer === 'object'
@@ -249,7 +271,7 @@ function writeResponses(route: FormedRoute, schemas: JsonSchemas): Record<string
     responses.set(status, {
       description: own === undefined ? list : `${own.description}\n\n${list}`,
       headers: writeHeaders({ ...own?.headers, ...(status === 429 ? RETRY_AFTER : {}) }),
-      content: { 'application/json': { schema: schemas.write(schema), ...examples } },
+      content: { 'application/json': { schema: schemas.write(schema), ...shown } },
     })
   }
   return Object.fromEntries(responses)
@@ -276,7 +298,7 @@ function groupByStatus(codes: readonly DescribedCode[]): [number, DescribedCode[
   return [...byStatus].sort(([a], [b]) => a - b)
 }
 
-function answerExamples({ examples }: Operation, status: number) {
+function answerExamples(examples: Examples, status: number) {
   return writeExamples(examples, (example) => {
     const { answer, params, query, body } = example
     if (example.status !== status || answer === undefined) return undefined

@@ -28,23 +28,10 @@ export interface Operation {
   answers: Readonly<Record<number, AnswerDescription>>
   /** Its own refusals. Every route has some more. */
   codes?: readonly DescribedCode[]
-  /** By name. A test sends each of them. */
-  examples?: Readonly<Record<string, Example>>
 }
 
 /** A description, with those of the headers by name if there are some to describe. */
 type AnswerDescription = string | { description: string; headers: Readonly<Record<string, string>> }
-
-/** A request as a client would send it, and the answer of a fresh devnet. */
-export interface Example {
-  summary: string
-  params?: Readonly<Record<string, string>>
-  query?: Readonly<Record<string, string>>
-  body?: unknown
-  status: number
-  /** Left out if the answer is not JSON, or would only repeat another one. */
-  answer?: unknown
-}
 
 /** Returns the answers of a read that may be kept for a minute. */
 export function cached(description: string): Operation['answers'] {

@@ -16,7 +16,6 @@ export const metricsOperation: Operation = {
   tag: 'Service',
   summary: 'Figures for Prometheus',
   answers: { 200: 'Text exposition format.' },
-  examples: { now: { summary: 'Now', status: 200 } },
 }
 
 /** Adds `GET /metrics` for Prometheus. Without this call there is no such route. */

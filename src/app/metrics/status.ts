@@ -162,7 +162,6 @@ const statusOperation: Operation = {
   answers: {
     200: 'Facts that are unknown at the moment are `null`.',
   },
-  examples: { now: { summary: 'Now', status: 200 } },
 }
 
 /** Adds `GET /api/status`: the state of the service, for people. 200 even when it is not ready. */
@@ -180,7 +179,6 @@ export const detailsOperation: Operation = {
   answers: {
     200: 'Facts that are unknown at the moment are `null`.',
   },
-  examples: { now: { summary: 'Now', status: 200 } },
 }
 
 /** Adds `GET /ready/details`: the state of this facilitator alone. */

@@ -63,7 +63,6 @@ const exploreOperation: Operation = {
   description: 'Nothing that is not on the chain or in the directory. Up to half a minute old.',
   answers: { 200: 'For everybody.' },
   codes: [httpCodes.unavailable],
-  examples: { now: { summary: 'Now', status: 200 } },
 }
 
 const streamOperation: Operation = {

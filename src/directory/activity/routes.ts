@@ -15,7 +15,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { unprovenMessage } from '../listings/merchant-view.js'
 import type { SharedPorts } from '../ports.js'
-import { type OfMerchant, presentInPublic, refusals, unknownMerchant } from '../refusals.js'
+import { type OfMerchant, presentInPublic, refusals } from '../refusals.js'
 import { requireOwner } from '../session/session-routes.js'
 import type { Sessions } from '../session/sign-in.js'
 import type { Activity, ActivityFilter, ActivityStore } from '../store/activity.js'
@@ -32,16 +32,6 @@ export const ownerCodes = [
   ...refusals('not_owner', 'pay_to_unproven', 'merchant_not_found', 'merchant_deleted'),
 ]
 
-const signedOut = {
-  summary: 'Without a session',
-  params: { id: 'penny-quotes' },
-  status: 401,
-  answer: {
-    error: 'not_signed_in',
-    message: 'Sign in with the wallet that owns the listing.',
-  },
-}
-
 /** Describes a read that only the owner may make. */
 export function ofOwner(id: string, summary: string, answers: Operation['answers']): Operation {
   return {
@@ -51,7 +41,6 @@ export function ofOwner(id: string, summary: string, answers: Operation['answers
     needsSession: true,
     answers,
     codes: ownerCodes,
-    examples: { signedOut },
   }
 }
 
@@ -79,7 +68,6 @@ const merchantStatsOperation: Operation = {
   summary: 'Public totals of a merchant, net of refunds',
   answers: { 200: 'By range.' },
   codes: refusals('merchant_not_found', 'merchant_deleted', 'merchant_hidden'),
-  examples: { unknown: unknownMerchant },
 }
 
 const statsOperation: Operation = {
@@ -87,7 +75,6 @@ const statsOperation: Operation = {
   tag,
   summary: 'Public totals of all together, net of refunds',
   answers: { 200: 'By range.' },
-  examples: { all: { summary: 'All of it', status: 200 } },
 }
 
 interface ActivityRoutesOptions extends Pick<SharedPorts, 'findRefunds' | 'checksum' | 'now'> {

@@ -8,8 +8,6 @@ import { cached, describedAs, type Operation } from '../../http/operation.js'
 import type { RawQuery } from '../../http/query.js'
 import type { DiscoveryBodies } from './discovery.js'
 
-const nothing = { x402Version: 2 } as const
-
 const resourcesOperation: Operation = {
   id: 'listResources',
   tag: 'Discovery',
@@ -18,30 +16,6 @@ const resourcesOperation: Operation = {
     'In order of creation, so that pages stay where they are, unless `sort` says otherwise. Endpoints that failed three probes in a row, and endpoints that no probe saw live where the operator does not vouch for them, are listed only with `merchant` or `payTo`. While the catalog is read after a start, every route of discovery answers 503 with `Retry-After`.',
   answers: cached('A page.'),
   codes: [httpCodes.unavailable, httpCodes.busy],
-  examples: {
-    firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
-    nothingFound: {
-      summary: 'Words nobody wrote',
-      query: { q: 'zyxwvut' },
-      status: 200,
-      answer: { ...nothing, items: [], pagination: { limit: 20, offset: 0, total: 0 } },
-    },
-    longPage: {
-      summary: 'A longer page than there is: `pagination.limit` is 100',
-      query: { limit: '1000', q: 'zyxwvut' },
-      status: 200,
-      answer: { ...nothing, items: [], pagination: { limit: 100, offset: 0, total: 0 } },
-    },
-    outOfBounds: {
-      summary: 'A page without items',
-      query: { limit: '0' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'limit must be an integer from 1 on; above 100 it counts as 100.',
-      },
-    },
-  },
 }
 
 const searchOperation: Operation = {
@@ -52,38 +26,6 @@ const searchOperation: Operation = {
     'Endpoints with every word come first: in the title, then in tags, provider, description and URL; in each group live endpoints come before others, and then those that more payers with other purchases paid for in 30 days. Endpoints with some of the words follow.',
   answers: cached('A page.'),
   codes: [httpCodes.unavailable, httpCodes.busy],
-  examples: {
-    weather: {
-      summary: 'By word and price',
-      query: { query: 'weather', maxPrice: '20000' },
-      status: 200,
-    },
-    euros: {
-      summary: 'Priced in euros, at most €0.05',
-      query: { query: 'weather', currency: 'EUR', maxPrice: '50000' },
-      status: 200,
-    },
-    nothingFound: {
-      summary: 'Words nobody wrote',
-      query: { query: 'zyxwvut' },
-      status: 200,
-      answer: {
-        ...nothing,
-        resources: [],
-        partialResults: false,
-        pagination: { limit: 20, cursor: null },
-      },
-    },
-    noWords: {
-      summary: 'No words',
-      query: { query: ' ' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'query is required: words to look for, at most 200 characters.',
-      },
-    },
-  },
 }
 
 const changesOperation: Operation = {
@@ -94,18 +36,6 @@ const changesOperation: Operation = {
     'Merchants in the order in which they changed, each with all items it has now. Any other item you hold of that merchant is gone. A removed merchant has no items. Go on with `next` while `hasMore`, and ask with it again later: with `wait` the answer comes with the next change. With `Accept: text/event-stream` the pages come as server-sent events, each under its `next`, and `Last-Event-ID` goes on after it.',
   answers: cached('A page.'),
   codes: [httpCodes.unavailable, httpCodes.busy],
-  examples: {
-    fromTheBeginning: { summary: 'The whole catalog', query: { limit: '2' }, status: 200 },
-    notANumber: {
-      summary: 'A time instead of a number',
-      query: { since: '2026-11-21' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'since must be an integer from 0 to 9007199254740991.',
-      },
-    },
-  },
 }
 
 const browseOperation: Operation = {
@@ -114,19 +44,6 @@ const browseOperation: Operation = {
   summary: 'Endpoints as cards of the console, with the status of each',
   answers: { 200: 'A page.' },
   codes: [httpCodes.unavailable, httpCodes.busy],
-  examples: {
-    firstPage: { summary: 'The first two', query: { limit: '2' }, status: 200 },
-    words: { summary: 'By word', query: { query: 'zyxwvut' }, status: 200 },
-    strangeCursor: {
-      summary: 'A cursor no page gave',
-      query: { query: 'weather', cursor: 'next' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'cursor must be one that a page before gave.',
-      },
-    },
-  },
 }
 
 /** Registers `GET /discovery/resources` (product, x402 v2 sec. 8), `GET /discovery/search` (bazaar extension), `GET /discovery/changes` for crawlers, and `GET /api/endpoints` for the console. */

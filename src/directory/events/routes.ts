@@ -19,7 +19,7 @@ import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { ofOwner, ownerCodes } from '../activity/routes.js'
 import { requireProof } from '../listings/merchant-view.js'
-import { writeOperation } from '../listings/routes.js'
+import { describeWrite } from '../listings/routes.js'
 import {
   type CheckedWrite,
   ownerFault,
@@ -35,7 +35,6 @@ import {
   parseBody,
   presentInPublic,
   refusals,
-  unknownMerchant,
   WriteFault,
 } from '../refusals.js'
 import { type OwnerCheckOptions, requireOwner } from '../session/session-routes.js'
@@ -52,7 +51,6 @@ const eventsOperation: Operation = {
     'With the session of the owner every event, payments included. Without a session only what the catalog shows to everybody: endpoints that fail or recover, and prices that drift. Events are kept for 30 days, and 10,000 of a merchant.',
   answers: { 200: 'A page.' },
   codes: [...ownerCodes, ...refusals('merchant_hidden')],
-  examples: { unknown: unknownMerchant },
 }
 
 interface EventRoutesOptions extends OwnerCheckOptions {
@@ -97,21 +95,14 @@ const listOperation = ofOwner('listHooks', 'The webhooks of a merchant and their
 })
 
 const setOperation = {
-  ...writeOperation('hook.set', 'setHook', 'Create, change or restart a webhook', {
-    id: null,
-    url: 'https://shop.example.com/arcus',
-    since: null,
-    types: ['payment.settled', 'payment.failed'],
-  }),
+  ...describeWrite('setHook', 'Create, change or restart a webhook'),
   answers: {
     200: 'With the secret of a new one, which is shown this once. A challenge follows, and nothing else before it is answered.',
   },
 }
 
 const removeOperation = {
-  ...writeOperation('hook.delete', 'deleteHook', 'Remove a webhook', {
-    id: 'hook_AAAAAAAAAAAAAAAA',
-  }),
+  ...describeWrite('deleteHook', 'Remove a webhook'),
   answers: { 200: 'Nothing is delivered any more.' },
 }
 

@@ -13,7 +13,7 @@ import { cached, describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import type { PublicTotalsReader } from '../activity/summary.js'
 import type { KeptAnswers } from '../listings/kept-answers.js'
-import { aboutMerchant, presentInPublic, unknownMerchant, WriteFault } from '../refusals.js'
+import { aboutMerchant, presentInPublic, WriteFault } from '../refusals.js'
 import type { ListingReader, Merchant, StoredEndpoint } from '../store/listings.js'
 import { speaksForPayTo } from '../store/ownership.js'
 import { publicWarnings, shortWarnings, shownEndpoints } from '../store/published.js'
@@ -45,7 +45,6 @@ const badgeOperation: Operation = {
   id: 'getBadge',
   summary: 'State and paid calls of a merchant as an image for pages',
   answers: cached('SVG, one line of text.'),
-  examples: { unknown: { ...unknownMerchant, params: { merchant: 'nobody' } } },
 }
 
 /** Serves the page of each merchant with a head of its own, and everything else that is for search engines and other sites. */

@@ -30,7 +30,6 @@ const listOperation: Operation = {
     'All of it needs no parameter. The first merchants in an order come from the catalog of discovery: while that is read after a start, they answer 503 with `Retry-After`.',
   answers: cached('All of it, as a stream.'),
   codes: [httpCodes.unavailable, httpCodes.busy],
-  examples: { all: { summary: 'All of it', status: 200 } },
 }
 
 const ownerOperation: Operation = {
@@ -38,23 +37,6 @@ const ownerOperation: Operation = {
   tag,
   summary: 'The merchants that a wallet owns, is offered, and may claim',
   answers: { 200: 'Listings by role.' },
-  examples: {
-    none: {
-      summary: 'A wallet that has none',
-      params: { address: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' },
-      status: 200,
-      answer: { owner: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', merchants: [] },
-    },
-    malformed: {
-      summary: 'Not an address',
-      params: { address: '0x12' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'address must be a 20-byte hex address with 0x prefix.',
-      },
-    },
-  },
 }
 
 const payeeOperation: Operation = {
@@ -62,14 +44,6 @@ const payeeOperation: Operation = {
   tag,
   summary: 'The merchant whose listing speaks for an address',
   answers: { 200: 'The merchant, if there is one.' },
-  examples: {
-    none: {
-      summary: 'An address that no listing speaks for',
-      params: { address: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65' },
-      status: 200,
-      answer: { payTo: '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65', merchant: null },
-    },
-  },
 }
 
 interface MerchantListOptions {

@@ -4,14 +4,13 @@ import { listingLimits } from '@arcus/protocol/listing/listing'
 import { type ListingAction, listingDomain } from '@arcus/protocol/listing/listing-write'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { getAddress } from 'viem'
-import { describedAs, type Example, type Operation } from '../../http/operation.js'
+import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import {
   missingFault,
   type OfMerchant,
   present,
   refusals,
-  unknownMerchant,
   WriteFault,
   writeCodes,
 } from '../refusals.js'
@@ -30,7 +29,6 @@ const signingOperation: Operation = {
   answers: {
     200: 'Domain, types, audience, clock, routes and limits.',
   },
-  examples: { terms: { summary: 'As they are now', status: 200 } },
 }
 
 const merchantOperation: Operation = {
@@ -39,7 +37,6 @@ const merchantOperation: Operation = {
   summary: 'One listing as its owner sees it, with the health of each endpoint',
   answers: { 200: 'The listing.' },
   codes: refusals('merchant_not_found', 'merchant_deleted'),
-  examples: { unknown: unknownMerchant },
 }
 
 /** Bytes of bodies after which a page of the history ends, with at least one entry: they may be large. */
@@ -50,58 +47,10 @@ const historyOperation: Operation = {
   summary: 'Every accepted signed message, to verify again',
   answers: { 200: 'A page, oldest first.' },
   codes: refusals('merchant_not_found'),
-  examples: { unknown: unknownMerchant },
-}
-
-const owner = '0x15d34AAf54267DB7D7c367839AAf71A00a2C6A65'
-const exampleListing = {
-  name: 'Penny quotes',
-  description: 'A quote for a cent.',
-  payTo: owner,
-  endpoints: [
-    {
-      url: 'https://api.example.com/quote',
-      method: 'GET',
-      title: 'A quote',
-      price: '10000',
-      example: { queryParams: { topic: 'money' } },
-    },
-  ],
-}
-
-/** Returns a write of the right form, with a made-up signature and a deadline long past. */
-function exampleWrite(action: ListingAction, body: unknown): Example {
-  return {
-    summary: 'Signed in January 2026',
-    params: { id: 'penny-quotes' },
-    body: {
-      message: {
-        action,
-        audience: 'http://localhost:4021',
-        merchantId: 'penny-quotes',
-        owner,
-        payTo: owner,
-        bodyHash: `0x${'b0'.repeat(32)}`,
-        revision: 1,
-        nonce: `0x${'0e'.repeat(32)}`,
-        issuedAt: 1_767_225_600,
-        deadline: 1_767_226_200,
-      },
-      signature: `0x${'51'.repeat(65)}`,
-      body,
-    },
-    status: 400,
-    answer: { error: 'write_expired', message: 'message.deadline passed 86400 seconds ago.' },
-  }
 }
 
 /** Describes a signed write: every code of the table is possible. */
-export function writeOperation(
-  action: ListingAction,
-  id: string,
-  summary: string,
-  example: unknown,
-): Operation {
+export function describeWrite(id: string, summary: string): Operation {
   return {
     id,
     tag,
@@ -110,17 +59,11 @@ export function writeOperation(
       'An EIP-712 message signed by the wallet of the owner. `GET /api/signing` says how; the deadline is minutes ahead, so the example is too old for a success.',
     answers: { 200: 'The listing as it is now.' },
     codes: Object.values(writeCodes),
-    examples: { expired: exampleWrite(action, example) },
   }
 }
 
 const saveOperation: Operation = {
-  ...writeOperation(
-    'listing.create',
-    'saveMerchant',
-    'Create or replace a listing',
-    exampleListing,
-  ),
+  ...describeWrite('saveMerchant', 'Create or replace a listing'),
   answers: {
     200: 'Replaced.',
     201: 'Created.',
@@ -209,33 +152,28 @@ export async function writeRoutes(
   function addWrite(
     action: ListingAction,
     write: (merchantId: string, request: unknown, ip: string) => Promise<Merchant>,
-    ...description: [id: string, summary: string, example: unknown]
+    ...description: [id: string, summary: string]
   ): void {
     const { method, path } = writeActions[action]
     app.route<OfMerchant>({
       method,
       url: path.replace('{id}', ':id'),
       ...limits,
-      ...describedAs(writeOperation(action, ...description)),
+      ...describedAs(describeWrite(...description)),
       handler: async ({ params, body, ip }) => view(await write(params.id, body, ip)),
     })
   }
 
-  addWrite('listing.delete', writes.delete, 'deleteMerchant', 'Delete a listing', {})
-  addWrite('owner.offer', writes.offerOwner, 'offerMerchant', 'Offer a listing to another owner', {
-    to: '0x90F79bf6EB2c4f870365E785982E1f101E93b906',
-  })
-  addWrite('owner.accept', writes.acceptOwner, 'acceptMerchant', 'Accept an offered listing', {})
+  addWrite('listing.delete', writes.delete, 'deleteMerchant', 'Delete a listing')
+  addWrite('owner.offer', writes.offerOwner, 'offerMerchant', 'Offer a listing to another owner')
+  addWrite('owner.accept', writes.acceptOwner, 'acceptMerchant', 'Accept an offered listing')
   addWrite(
     'payto.confirm',
     writes.confirmPayTo,
     'confirmPayTo',
     'Confirm the owner of a listing with the key that is paid',
-    { owner },
   )
-  addWrite('agent.link', writes.linkAgent, 'linkAgent', 'Link the merchant to an ERC-8004 agent', {
-    agentId: '7',
-  })
+  addWrite('agent.link', writes.linkAgent, 'linkAgent', 'Link the merchant to an ERC-8004 agent')
 }
 
 /** Refuses a large body by its declared length before it is read, with the limit in the message. */

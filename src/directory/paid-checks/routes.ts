@@ -4,7 +4,7 @@ import { checkBody, SMALL_WRITE_BYTES } from '@arcus/protocol/answers/writes'
 import type { FastifyInstance } from 'fastify'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { requireProof } from '../listings/merchant-view.js'
-import { writeOperation } from '../listings/routes.js'
+import { describeWrite } from '../listings/routes.js'
 import { replayFault, type WriteCheck, type WriteQuota } from '../listings/signed-write.js'
 import {
   aboutEndpoint,
@@ -27,9 +27,7 @@ const listOperation: Operation = {
 }
 
 const requestOperation = {
-  ...writeOperation('check.request', 'requestCheck', 'Ask for a paid check of an endpoint', {
-    endpoint: 1,
-  }),
+  ...describeWrite('requestCheck', 'Ask for a paid check of an endpoint'),
   answers: { 200: 'It comes before all others, as soon as the budget of the day allows.' },
   codes: [
     ...Object.values(writeCodes),

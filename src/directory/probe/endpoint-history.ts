@@ -7,7 +7,7 @@ import { DAY_SECONDS } from '../../async/time.js'
 import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
-import { aboutMerchant, presentInPublic, unknownMerchant } from '../refusals.js'
+import { aboutMerchant, presentInPublic } from '../refusals.js'
 import {
   type EndpointHistory,
   HISTORY_SECONDS,
@@ -25,10 +25,9 @@ interface HistoryRoutesOptions {
 
 const HOUR_SECONDS = 3_600
 
-export const aboutEndpoint: Pick<Operation, 'tag' | 'codes' | 'examples'> = {
+export const aboutEndpoint: Pick<Operation, 'tag' | 'codes'> = {
   tag: 'Directory',
   codes: [...aboutMerchant.codes, httpCodes.endpoint_not_found],
-  examples: { unknown: { ...unknownMerchant, params: { id: 'nobody', endpoint: '1' } } },
 }
 
 const healthOperation: Operation = {

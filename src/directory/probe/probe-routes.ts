@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { present, readBody, refusals, unknownMerchant } from '../refusals.js'
+import { present, readBody, refusals } from '../refusals.js'
 import type { EndpointHealth, ListingReader, StoredEndpoint } from '../store/listings.js'
 import type { CallBudget } from './call-limits.js'
 import { missingEndpoint } from './endpoint-history.js'
@@ -28,9 +28,6 @@ const probeOperation: Operation = {
   summary: 'Probe endpoints now instead of at their time',
   answers: { 200: 'The results.' },
   codes: [...refusals('merchant_not_found', 'merchant_deleted'), httpCodes.endpoint_not_found],
-  examples: {
-    unknown: { ...unknownMerchant, body: {} },
-  },
 }
 
 /** Serves `POST /api/merchants/:id/probe {endpointId?}`, which probes endpoints now instead of at their time. */

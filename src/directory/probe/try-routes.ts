@@ -7,7 +7,7 @@ import { httpFault, type RequestFault } from '../../http/errors.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { parameterFault } from '../../http/query.js'
 import { callerOf } from '../../http/rate-limit.js'
-import { aboutMerchant, readBody, unknownMerchant } from '../refusals.js'
+import { aboutMerchant, readBody } from '../refusals.js'
 import type { ListingReader, WrittenEndpoint } from '../store/listings.js'
 import type { CallBudget, CallBudgetOptions } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
@@ -62,9 +62,6 @@ const tryOperation: Operation = {
     200: 'What the endpoint answered, or why it did not.',
   },
   codes: [...aboutMerchant.codes, httpCodes.endpoint_not_found, httpCodes.not_callable],
-  examples: {
-    unknown: { ...unknownMerchant, body: { merchantId: 'nobody', endpointId: 1, input: {} } },
-  },
 }
 
 /**

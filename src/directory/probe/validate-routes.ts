@@ -23,22 +23,6 @@ const validateOperation: Operation = {
     'The endpoint is called once, without payment, through a guard that reaches public addresses only. PUT, PATCH and DELETE are never called. With method MCP the server is greeted, its tools are listed, and the tool is called as far as its 402.',
   answers: { 200: 'The verdict.' },
   codes: [httpCodes.rate_limited],
-  examples: {
-    blocked: {
-      summary: 'An address that may not be called',
-      body: { url: 'http://169.254.169.254/latest', method: 'GET' },
-      status: 200,
-    },
-    malformed: {
-      summary: 'Not a URL',
-      body: { url: 'api.example.com', method: 'GET' },
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'url must be an absolute http or https URL, such as https://api.example.com/data.',
-      },
-    },
-  },
 }
 
 interface ValidateRoutesOptions {

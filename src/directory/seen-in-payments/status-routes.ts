@@ -13,7 +13,6 @@ import type { AutoCatalog } from './auto-catalog.js'
 /** Entries of one URL that an answer shows. */
 const MAX_ENTRIES = 20
 
-const resource = 'https://api.example.com/nobody-lists-this'
 const NOTHING_KNOWN =
   "Nothing is listed at this URL, and no payment for it was seen since this process started. Save a listing, or have it paid for through this facilitator, with its public https URL and the bazaar extension in its 402: it is listed then even if the buyer's client drops the extension. Payments whose client drops the URL as well are on the owner's page."
 
@@ -25,23 +24,6 @@ const statusOperation: Operation = {
     'Everything that is known about a URL: state, last probe, reason, time of the next probe, and how to correct it. The refusals are those of payments that this process saw last; each names the side that left something out, and what happens next.',
   answers: { 200: 'What is known.' },
   codes: [],
-  examples: {
-    unknown: {
-      summary: 'A URL that nobody lists',
-      query: { resource },
-      status: 200,
-      answer: { resource, message: NOTHING_KNOWN, entries: [], refusals: [] },
-    },
-    missing: {
-      summary: 'No URL',
-      query: {},
-      status: 400,
-      answer: {
-        error: 'invalid_request',
-        message: 'resource is required: the URL of a paid resource.',
-      },
-    },
-  },
 }
 
 interface StatusRoutesOptions {

@@ -22,7 +22,6 @@ const nonceOperation: Operation = {
   answers: {
     200: 'For one ERC-4361 message.',
   },
-  examples: { fresh: { summary: 'A fresh one', status: 200 } },
 }
 
 const signInOperation: Operation = {
@@ -36,17 +35,6 @@ const signInOperation: Operation = {
     },
   },
   codes: [httpCodes.not_signed_in, httpCodes.chain_unavailable],
-  examples: {
-    refused: {
-      summary: 'A text that is no sign-in message',
-      body: { message: 'Let me in.', signature: `0x${'51'.repeat(65)}` },
-      status: 401,
-      answer: {
-        error: 'not_signed_in',
-        message: 'Sign-in refused: the message names no address.',
-      },
-    },
-  },
 }
 
 const sessionOperation: Operation = {
@@ -56,16 +44,6 @@ const sessionOperation: Operation = {
   needsSession: true,
   answers: { 200: 'The session.' },
   codes: [httpCodes.not_signed_in],
-  examples: {
-    signedOut: {
-      summary: 'Signed out',
-      status: 401,
-      answer: {
-        error: 'not_signed_in',
-        message: 'Sign in with the wallet that owns the listing.',
-      },
-    },
-  },
 }
 
 const signOutOperation: Operation = {
@@ -75,7 +53,6 @@ const signOutOperation: Operation = {
   description:
     'A page that cannot reach the service sets the cookie `arcus_signed_out` (`__Host-arcus_signed_out` over https) instead: a session that comes with it is ended, and opens nothing.',
   answers: { 204: 'The session is ended.' },
-  examples: { done: { summary: 'With or without a session', status: 204 } },
 }
 
 interface SessionRoutesOptions {

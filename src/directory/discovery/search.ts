@@ -330,7 +330,7 @@ function inCardOrder(byAge: SearchableEndpoint[], sort: CardSort): SearchableEnd
 
 /** More calls than these count as these. */
 const MAX_CALLS = 2 ** 31
-/** Shares are told apart to a ten-thousandth. */
+/** Shares that differ by less than a ten-thousandth count as equal. */
 const SHARE_STEPS = 10_000
 
 /** Returns a number that rises as a share falls. */

@@ -26,8 +26,7 @@ export function Directory({ isPage }: { isPage: boolean }) {
           Directory
         </Heading>
         <p className="text-xs text-muted max-sm:w-full">
-          <span role="status">{found(query.data?.pages, filters)}</span>Sellers list them, and
-          nobody reviews them.
+          <span role="status">{found(query.data?.pages, filters)}</span>Nobody reviews them.
         </p>
       </div>
       <search className="top-14 z-10 -mx-4 block bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6 lg:sticky">

@@ -53,7 +53,7 @@ const cardOf = async (title: string) => {
 describe('the code on a merchant’s page', () => {
   async function codeOf(page: Page, id: string): Promise<string> {
     await page.goto(`/merchants/${id}`)
-    await page.getByRole('tab', { name: 'Pay with @x402/fetch' }).click()
+    await page.getByRole('button', { name: 'Pay with @x402/fetch' }).click()
     const block = page.getByRole('region', { name: 'TypeScript client' })
     return (await block.locator('code').textContent()) as string
   }

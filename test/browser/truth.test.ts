@@ -255,7 +255,7 @@ describe('after a save', () => {
     // Advice to the owner is none of a visitor's concern.
     await page.goto('/merchants/warned-house')
     await settled(page)
-    await page.getByRole('tab').first().waitFor()
+    await page.getByRole('button', { name: 'See the price' }).waitFor()
     expect(await page.getByText(/input schema so that agents/).count()).toBe(0)
   })
 

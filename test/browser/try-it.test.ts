@@ -256,8 +256,8 @@ describe('Try it', () => {
       await page.getByRole('button', { name: new RegExp(`^${name}`) }).waitFor()
       await page.getByText('Copy the code below.', { exact: false }).waitFor()
       expect(await page.getByRole('button', { name: 'Try it', exact: true }).count()).toBe(0)
-      await page.getByRole('tab', { name: 'Pay with @x402/fetch' }).click()
-      expect(await page.getByRole('tabpanel').textContent()).toContain(part)
+      await page.getByRole('button', { name: 'Pay with @x402/fetch' }).click()
+      expect(await page.getByRole('main').textContent()).toContain(part)
     }
     const wallet = aWallet()
     const { page } = await openPanel(wallet)

@@ -1,19 +1,21 @@
-import type { BrowseAnswer, EndpointCard } from '@arcus/protocol/answers/discovery'
-import { type UseInfiniteQueryResult, useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { type EndpointFilters, endpointsQuery, merchantQuery } from '../../api/queries.js'
-import { Button, ButtonLink, TextLink } from '../../components/button.js'
-import { Card, Empty, Failure } from '../../components/card.js'
+import type { BrowseAnswer } from '@arcus/protocol/answers/discovery'
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { Suspense, useEffect } from 'react'
+import { type EndpointFilters, endpointsQuery } from '../../api/queries.js'
+import { Card } from '../../components/card.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
-import { type SearchSchema, useSearchState } from '../../components/search-state.js'
-import { UntrustedText } from '../../components/untrusted-text.js'
+import { lazyPage } from '../../components/page.js'
 import { counted, exactCount } from '../../format/amounts.js'
-import { mayBeMerchantId } from '../../format/search-target.js'
-import { EndpointRow, endpointColumns } from './endpoint-row.js'
-import { FilterBar, isFiltered, type SortChoice, useFilters, usualSort } from './filter-bar.js'
+import { FilterBar, isFiltered, sortOf, useFilters } from './filter-bar.js'
+
+/** Its code comes together with the first answer, so that the pages that have no directory do not load it. */
+const loadResults = () => import('./results.js')
+const Results = lazyPage(loadResults, 'Results')
 
 /** Lists all APIs, to browse and search. The address of the page holds every filter, and the row that is open. */
 export function Directory({ isPage }: { isPage: boolean }) {
   const { filters, setFilters } = useFilters()
+  useEffect(() => void loadResults().catch(() => {}), [])
   const sort = sortOf(filters)
   const query = useInfiniteQuery(
     endpointsQuery(sort === undefined ? filters : { ...filters, sort }),
@@ -32,23 +34,24 @@ export function Directory({ isPage }: { isPage: boolean }) {
       <search className="top-14 z-10 -mx-4 block bg-paper/90 px-4 py-3 backdrop-blur-md sm:-mx-6 sm:px-6 lg:sticky">
         <FilterBar filters={filters} onChange={setFilters} />
       </search>
-      <Loaded
-        query={query}
-        skeleton={
-          <Card className="overflow-hidden pt-9">
-            <SkeletonRows count={12} label="Loading the directory" isDense />
-          </Card>
-        }
-      >
+      <Loaded query={query} skeleton={<Waiting />}>
         {({ pages }) => (
-          <Results pages={pages} query={query} filters={filters} setFilters={setFilters} />
+          <Suspense fallback={<Waiting />}>
+            <Results pages={pages} query={query} filters={filters} setFilters={setFilters} />
+          </Suspense>
         )}
       </Loaded>
     </section>
   )
 }
 
-const sortOf = (filters: EndpointFilters) => filters.sort ?? usualSort(filters)
+function Waiting() {
+  return (
+    <Card className="overflow-hidden pt-9">
+      <SkeletonRows count={12} label="Loading the directory" isDense />
+    </Card>
+  )
+}
 
 /** Says how many APIs there are, or were found. */
 function found(pages: readonly BrowseAnswer[] | undefined, filters: EndpointFilters) {
@@ -58,190 +61,4 @@ function found(pages: readonly BrowseAnswer[] | undefined, filters: EndpointFilt
   const isPart = first.total === null && pages.at(-1)?.next !== null
   const count = counted(first.total ?? shown, { one: '# API', other: '# APIs' }, exactCount)
   return `${isPart ? 'The best ' : ''}${count}${isFiltered(filters) ? ' found' : ''}. `
-}
-
-/** Lists what was found so far, with a button for more. */
-function Results({
-  pages,
-  query,
-  filters,
-  setFilters,
-}: {
-  pages: readonly BrowseAnswer[]
-  query: Omit<UseInfiniteQueryResult, 'data'>
-  filters: EndpointFilters
-  setFilters: (filters: EndpointFilters) => void
-}) {
-  const items = pages.flatMap((page) => page.items)
-  return (
-    <>
-      <MerchantOfId id={filters.query ?? ''} />
-      <Card
-        className={`overflow-hidden transition-opacity ${query.isPlaceholderData ? 'opacity-60' : ''}`}
-      >
-        {items.length === 0 ? (
-          <NoResults filters={filters} onClear={() => setFilters({})} />
-        ) : (
-          <EndpointTable
-            items={items}
-            sort={sortOf(filters)}
-            onSort={(sort) => setFilters({ ...filters, sort })}
-          />
-        )}
-      </Card>
-      {query.isFetchNextPageError && (
-        <div className="mt-4">
-          <Failure title="More could not be loaded" of={query.error} />
-        </div>
-      )}
-      {query.hasNextPage && (
-        <div className="mt-6 flex justify-center">
-          <Button isBusy={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Show more
-          </Button>
-        </div>
-      )}
-    </>
-  )
-}
-
-const openSchema: SearchSchema<'open'> = { open: (id) => /^\d{1,15}$/.test(id) }
-
-/** Shows APIs as rows, one of which may be open. The head of a column orders the list. */
-function EndpointTable({
-  items,
-  sort,
-  onSort,
-}: {
-  items: readonly EndpointCard[]
-  sort: string | undefined
-  onSort: (sort: SortChoice) => void
-}) {
-  const { values, set } = useSearchState(openSchema)
-  const open = Number(values.open)
-  const toggle = (id: number) => set({ open: id === open ? undefined : String(id) })
-  return (
-    <table className="w-full table-fixed" aria-labelledby="directory">
-      <colgroup>
-        <col />
-        {endpointColumns.map(({ sort, place }) => (
-          <col key={sort} className={place} />
-        ))}
-      </colgroup>
-      <thead className="text-xs text-muted max-md:hidden">
-        <tr className="h-9">
-          <SortHead name="API" about="By title" sort="title" now={sort} onSort={onSort} />
-          {endpointColumns.map((column) => (
-            <SortHead key={column.sort} {...column} now={sort} onSort={onSort} />
-          ))}
-        </tr>
-      </thead>
-      <tbody>
-        {items.map((item) => (
-          <EndpointRow
-            key={item.id}
-            endpoint={item}
-            isOpen={item.id === open}
-            onToggle={() => toggle(item.id)}
-          />
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-/** Orders that begin with the least; the others begin with the most. */
-const rising: readonly SortChoice[] = ['title', 'price']
-
-function SortHead({
-  name,
-  about,
-  sort,
-  place = '',
-  now,
-  onSort,
-}: {
-  name: string
-  about: string
-  sort: SortChoice
-  place?: string
-  now: string | undefined
-  onSort: (sort: SortChoice) => void
-}) {
-  const isNow = now === sort
-  const direction = rising.includes(sort) ? 'ascending' : 'descending'
-  const isFirst = place === ''
-  return (
-    <th
-      scope="col"
-      aria-sort={isNow ? direction : undefined}
-      className={`px-2 font-medium ${isFirst ? 'text-left sm:pl-5' : 'text-right last:pr-5'} ${place}`}
-    >
-      <button
-        type="button"
-        title={about}
-        onClick={() => onSort(sort)}
-        className={`h-7 hover:text-ink ${isNow ? 'text-ink' : ''}`}
-      >
-        {name}
-        {isNow && <span aria-hidden="true"> {direction === 'ascending' ? '↑' : '↓'}</span>}
-      </button>
-    </th>
-  )
-}
-
-/** Leads to the seller whose id was typed, if there is one. */
-function MerchantOfId({ id }: { id: string }) {
-  const { data } = useQuery({ ...merchantQuery(id), enabled: mayBeMerchantId(id), retry: false })
-  if (data === undefined || data.id !== id) return null
-  return (
-    <p className="px-1 pb-2 text-sm">
-      <TextLink href={`/merchants/${encodeURIComponent(data.id)}`}>
-        The seller with the id “{data.id}”: <UntrustedText text={data.name} max={60} />
-      </TextLink>
-    </p>
-  )
-}
-
-function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: () => void }) {
-  if (filters.payTo !== undefined) {
-    return (
-      <Empty
-        title="No API here is paid at this address"
-        action={<Button onClick={onClear}>Show all APIs</Button>}
-      >
-        To find a payment, search for its transaction, or for its payer and nonce.
-      </Empty>
-    )
-  }
-  return isFiltered(filters) ? (
-    <Empty title="Nothing matches" action={<Button onClick={onClear}>Clear all filters</Button>}>
-      Try fewer words. The search covers titles, tags, sellers, descriptions and URLs.
-    </Empty>
-  ) : (
-    <NothingListed />
-  )
-}
-
-/** Offers what can be done where nobody has listed anything yet. */
-function NothingListed() {
-  return (
-    <Empty
-      title="Nothing is listed yet"
-      action={
-        <span className="flex flex-wrap justify-center gap-3">
-          <ButtonLink href="/console/new">Sell the first API</ButtonLink>
-          <ButtonLink href="/quickstart?part=sell" variant="quiet">
-            Make an API that charges
-          </ButtonLink>
-          <ButtonLink href="/quickstart?part=buy" variant="quiet">
-            Pay any x402 API
-          </ButtonLink>
-        </span>
-      }
-    >
-      Any HTTP API that asks for payment with x402 and takes a stablecoin on Arc can be listed with
-      one signature. Payments for it settle here before it is listed, too.
-    </Empty>
-  )
 }

@@ -31,8 +31,13 @@ export type SortChoice = keyof typeof sortNames
 const sorts = Object.keys(sortNames) as SortChoice[]
 
 /** Returns the order without a choice: `undefined` is the best match of a search, and a whole list begins with what is used most. */
-export function usualSort({ query }: EndpointFilters): SortChoice | undefined {
+function usualSort({ query }: EndpointFilters): SortChoice | undefined {
   return query === undefined ? 'calls' : undefined
+}
+
+/** Returns the order of the list; `undefined` is the best match. */
+export function sortOf(filters: EndpointFilters): string | undefined {
+  return filters.sort ?? usualSort(filters)
 }
 
 function sortOptions(filters: EndpointFilters): SelectOptions<string> {

@@ -1,13 +1,13 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
 import type { EndpointState, MerchantEndpoint } from '@arcus/protocol/answers/listings'
-import { Tabs } from '@base-ui/react/tabs'
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
 import { healthQuery, listedNetwork, pricesQuery, settingsQuery } from '../../api/queries.js'
 import { Badge, HealthDot, MethodChip } from '../../components/badge.js'
 import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
+import { Segmented } from '../../components/field.js'
 import { AskedPrice, busiestPayer, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Skeleton } from '../../components/loaded.js'
@@ -33,12 +33,18 @@ export function EndpointCard({
   const isTarget = useLocationProperty(() => location.hash) === `#${anchor}`
   const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
   const card = useRef<HTMLLIElement>(null)
+  const isPressed = useRef(false)
 
   useEffect(() => {
-    if (!isTarget) return
+    if (!isTarget || isPressed.current) return
     setIsOpen(true)
     card.current?.scrollIntoView({ block: 'start' })
   }, [isTarget])
+  const toggle = () => {
+    isPressed.current = true
+    setIsOpen(!isOpen)
+    if (!isOpen) history.replaceState(history.state, '', `#${anchor}`)
+  }
 
   return (
     <li id={anchor} ref={card} className="scroll-mt-20">
@@ -46,7 +52,7 @@ export function EndpointCard({
         <button
           type="button"
           aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
+          onClick={toggle}
           className="flex w-full items-start gap-3 px-4 py-4 text-left hover:bg-sunken/60 sm:px-5"
         >
           <span className={`mt-1 text-faint transition-transform ${isOpen ? 'rotate-90' : ''}`}>
@@ -198,6 +204,7 @@ function TryIt(props: EndpointProps) {
 /** Shows code to call an endpoint. */
 function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
   const { data: settings } = useQuery(settingsQuery)
+  const [shown, setShown] = useState<'look' | 'pay'>('look')
   const network = listedNetwork(settings)
   const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
   const payCode = (write: typeof fetchSnippet) => () =>
@@ -206,45 +213,26 @@ function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
     ) : (
       block('TypeScript client', write(endpoint, network))
     )
-  const tabs: Tab[] =
-    endpoint.method === 'MCP'
-      ? [
-          ['Call the tool', () => block('tools/call', toolCallSnippet(endpoint))],
-          ['Pay with @x402/fetch', payCode(toolPaySnippet)],
-        ]
-      : [
-          ['See the price', () => block('curl command', curlSnippet(endpoint))],
-          ['Pay with @x402/fetch', payCode(fetchSnippet)],
-        ]
-  return <CodeTabs tabs={tabs} />
-}
-
-type Tab = readonly [name: string, content: () => ReactNode]
-
-/** Tabs of which one is shown; the arrow keys move between them. */
-function CodeTabs({ tabs }: { tabs: readonly Tab[] }) {
+  const isTool = endpoint.method === 'MCP'
+  const codes = {
+    look: () =>
+      isTool
+        ? block('tools/call', toolCallSnippet(endpoint))
+        : block('curl command', curlSnippet(endpoint)),
+    pay: payCode(isTool ? toolPaySnippet : fetchSnippet),
+  }
   return (
-    <Tabs.Root defaultValue={tabs[0]?.[0]}>
-      <Tabs.List
-        activateOnFocus
-        aria-label="Ways to call it"
-        className="mb-3 flex gap-1 overflow-x-auto border-b border-line"
-      >
-        {tabs.map(([name]) => (
-          <Tabs.Tab
-            key={name}
-            value={name}
-            className="-mb-px h-9 shrink-0 border-b-2 border-transparent px-3 text-sm font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
-          >
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {tabs.map(([name, content]) => (
-        <Tabs.Panel key={name} value={name}>
-          {content()}
-        </Tabs.Panel>
-      ))}
-    </Tabs.Root>
+    <div className="space-y-3">
+      <Segmented
+        legend="Ways to call it"
+        value={shown}
+        options={[
+          ['look', isTool ? 'Call the tool' : 'See the price'],
+          ['pay', 'Pay with @x402/fetch'],
+        ]}
+        onChange={setShown}
+      />
+      {codes[shown]()}
+    </div>
   )
 }

@@ -111,7 +111,7 @@ function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
       title="ERC-8004 agent"
       note="Link the registered agent of this seller. Arcus makes four checks, repeats them, and shows the result and the date of each."
     >
-      {agentId !== null && <IdentityChecks merchant={merchant} />}
+      {agentId !== null && <IdentityChecks merchant={merchant} agentId={agentId} />}
       {isOwner && (
         <SignedLine
           key={agentId}

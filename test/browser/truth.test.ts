@@ -204,6 +204,9 @@ describe('what a check found', () => {
       .getByText(/Problem.*asks for an amount of zero/)
       .first()
       .waitFor()
+    // What cannot be paid is nowhere said to work.
+    await page.getByText('Nobody can pay it like this.', { exact: false }).waitFor()
+    expect(await page.getByText(/^It works/).count()).toBe(0)
     await page.getByText('It is not in the directory yet.').waitFor()
   })
 
@@ -267,6 +270,21 @@ describe('after a save', () => {
     await page.goto('/merchants/broken-house')
     await page.getByText(/A payment may buy nothing/).waitFor()
     expect(await page.getByText(/tried again later/).count()).toBe(0)
+  })
+
+  it('a visitor reads no share of a few checks', async () => {
+    const { page } = await world.open()
+    await page.goto('/merchants/weather-house')
+    await page.getByText(/^1 check so far/).waitFor()
+    expect(await page.getByText(/^Up \d/).count()).toBe(0)
+    await page.route('**/health', async (route) => {
+      const response = await route.fetch()
+      const health = await response.json()
+      health.uptime['30d'] = { probes: 20, share: 0.95 }
+      await route.fulfill({ response, json: health })
+    })
+    await page.reload()
+    await page.getByText(/^Up 95% in 1 day/).waitFor()
   })
 })
 

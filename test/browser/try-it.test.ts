@@ -365,6 +365,7 @@ describe('Try it', () => {
     await page.getByText('Devnet', { exact: true }).waitFor()
     const card = page.getByRole('region', { name: 'Try a paid call' })
     const pay = card.getByRole('button', { name: /^Call and pay/ })
+    await pay.waitFor()
     // It is the one thing on the page that is to be pressed first.
     expect(await page.locator('main .bg-accent').count()).toBe(1)
     await press(page, pay)

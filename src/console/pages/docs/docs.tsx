@@ -83,7 +83,7 @@ function Page({
           if (network === undefined) return null
           const local = localText(text, settings, network)
           return (
-            <div className="grid gap-x-12 lg:grid-cols-[minmax(0,48rem)_minmax(0,1fr)]">
+            <div className="grid grid-cols-1 gap-x-12 lg:grid-cols-[minmax(0,48rem)_minmax(0,1fr)]">
               <div className="min-w-0 space-y-8">
                 {children?.(settings, network)}
                 <Markdown text={local} />

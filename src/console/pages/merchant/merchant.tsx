@@ -119,7 +119,7 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           Arcus found it in a settled payment. The wallet that is paid can claim it.
         </Notice>
       )}
-      <div className="grid items-start gap-x-8 gap-y-10 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+      <div className="grid grid-cols-1 items-start gap-x-8 gap-y-10 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
         <Section title={counted(endpoints.length, { one: '# API', other: '# APIs' })}>
           <Card className="overflow-hidden">
             <ul className="divide-y divide-line">

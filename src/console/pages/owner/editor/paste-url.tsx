@@ -178,19 +178,28 @@ function Refused({
   onByHand: () => void
 }) {
   const leadsTo = verdict === 'redirect' ? safeHref(String(seen.location)) : undefined
+  const isAway = verdict === 'unreachable'
   return (
     <Notice
       tone="bad"
       title={verdictName(verdict)}
       action={
-        <Button size="sm" onClick={() => (leadsTo === undefined ? onByHand() : onFollow(leadsTo))}>
-          {leadsTo === undefined ? 'Fill in by hand' : 'Check that address'}
-        </Button>
+        leadsTo !== undefined ? (
+          <Button size="sm" onClick={() => onFollow(leadsTo)}>
+            Check that address
+          </Button>
+        ) : (
+          isAway && (
+            <Button size="sm" onClick={onByHand}>
+              Fill in by hand
+            </Button>
+          )
+        )
       }
     >
       <UntrustedText text={message} max={600} />
       <p className="mt-1">
-        {verdict === 'unreachable'
+        {isAway
           ? 'Nothing was saved. You can list it all the same: it is in the directory once it answers.'
           : 'It cannot be listed like this. Correct it and check again.'}
       </p>

@@ -46,9 +46,7 @@ function Hero() {
         whose gas is paid in USDC, in half a second: no account, no API key, no gas.
       </p>
       <div className="mt-7 flex flex-wrap items-center gap-x-5 gap-y-3">
-        <ButtonLink href="/console" className="w-full sm:w-auto">
-          Sell your API
-        </ButtonLink>
+        <ButtonLink href="/console">Sell your API</ButtonLink>
         <TextLink href="/how-it-works">See the steps</TextLink>
       </div>
     </div>

@@ -151,9 +151,10 @@ function DeleteListing({ id }: { id: string }) {
     mutationFn: () => write((client) => client.delete(id)),
     onSuccess: () => {
       say(`${id} is deleted. Its id stays yours.`)
+      // The next page lists what is left, and reads nothing of the deleted one.
+      queries.removeQueries({ queryKey: ['owned'] })
       go('/console')
       queries.removeQueries({ queryKey: ['merchant', id] })
-      return queries.invalidateQueries({ queryKey: ['owned'] })
     },
   })
   return (

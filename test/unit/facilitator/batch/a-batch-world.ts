@@ -9,6 +9,7 @@ import {
 import type { Rpc, RpcCall } from '../../../../src/chain/rpc.js'
 import { batchKinds } from '../../../../src/facilitator/batch/jobs.js'
 import type { Job } from '../../../../src/facilitator/journal/settlement-journal.js'
+import { aRow } from '../../../support/a-row.js'
 import { anRpc } from '../../../support/an-rpc.js'
 
 export const receiver = `0x${'aa'.repeat(20)}` as const
@@ -119,33 +120,12 @@ export function aBatchJob(
   details: object,
   changes: Partial<Job> = {},
 ): Job {
-  return {
-    id: 'job-1',
+  return aRow({
     kind: batchKinds[kind],
-    network: 'eip155:5042',
-    key: 'a key',
-    digest: hashOf(1),
-    round: 0,
     state: 'submitted',
     to: batchContracts.settlement,
-    calldata: '0x',
     details: JSON.stringify(details),
-    resource: null,
-    seenBlock: 100,
     expiresAt: Number.MAX_SAFE_INTEGER,
-    transaction: null,
-    reason: null,
-    message: null,
-    blockNumber: null,
-    unusedBlock: null,
-    usedBlock: null,
-    gasCost: null,
-    createdAt: 1_800_000_000_000,
-    updatedAt: 1_800_000_000_000,
-    deliveryUntil: null,
-    deliveredAt: null,
-    deliveredKey: null,
-    attestation: null,
     ...changes,
-  }
+  })
 }

@@ -212,9 +212,14 @@ async function findUnfit(copies: readonly Copy[], tests: readonly string[]): Pro
 async function tryFault(copy: Copy, fault: Fault): Promise<Answer> {
   const path = join(copy.folder, fault.file)
   const code = readFileSync(path, 'utf8')
-  writeFileSync(path, code.slice(0, fault.start) + fault.text + code.slice(fault.end))
+  const faulty = code.slice(0, fault.start) + fault.text + code.slice(fault.end)
+  /** Runs tests with the fault, or without it. */
+  const run = (tests: readonly string[], isFaulty = true) => {
+    writeFileSync(path, isFaulty ? faulty : code)
+    return runTests(copy, { changed: fault.file, tests })
+  }
   try {
-    return await tryTests(copy, fault)
+    return await tryTests(fault.tests, run)
   } finally {
     writeFileSync(path, code)
     copy.tester?.send({ changed: fault.file, tests: [] } satisfies Request)
@@ -222,16 +227,21 @@ async function tryFault(copy: Copy, fault: Fault): Promise<Answer> {
 }
 
 /** Runs the tests of a fault until one notices it. */
-async function tryTests(copy: Copy, { file: changed, tests }: Fault): Promise<Answer> {
+async function tryTests(
+  tests: readonly string[],
+  run: (tests: readonly string[], isFaulty?: boolean) => Promise<Answer>,
+): Promise<Answer> {
   let answer: Answer = { verdict: 'not noticed', by: '' }
   for (let rest = tests; rest.length > 0; ) {
-    answer = await runTests(copy, { changed, tests: rest })
+    answer = await run(rest)
     const late = fileOf(answer.by)
     if (answer.verdict !== 'timed out' || !rest.includes(late)) return answer
-    // A busy machine is late once. What is late twice hangs, unless it also does so without the fault.
-    answer = await runTests(copy, { changed, tests: [late] })
-    if (answer.verdict === 'timed out') return { ...answer, verdict: 'noticed' }
-    if (answer.verdict !== 'not noticed') return answer
+    // A busy machine is late as well. What hangs is late with the fault once more, and not without it.
+    answer = await run([late])
+    if (answer.verdict === 'timed out' && (await run([late], false)).verdict === 'not noticed') {
+      return { ...answer, verdict: 'noticed' }
+    }
+    if (answer.verdict !== 'not noticed' && answer.verdict !== 'timed out') return answer
     rest = rest.slice(rest.indexOf(late) + 1)
   }
   return answer

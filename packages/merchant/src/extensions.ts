@@ -180,7 +180,7 @@ function transportOf(
 ): HTTPTransportContext {
   const { method, routeOptions } = request
   const [path = '/'] = request.url.split('?', 1)
-  // Fastify can be told to begin the query at a semicolon.
+  // Fastify has an option by which the query begins at a semicolon.
   const query = request.url.replace(/^[^?;]*/, '')
   const parameters = `${JSON.stringify(request.params ?? {})}${query}`
   const header = (name: string) => {

@@ -670,7 +670,7 @@ describe('a base fee above the cap', () => {
     await pass(3_500)
     expect(await early.row()).toMatchObject({ state: 'queued' })
     chain.baseFee = 20n * 10n ** 9n
-    await pass(2_500)
+    await pass(3_500)
     expect(await early.row()).toMatchObject({ state: 'confirmed' })
     expect(await late.row()).toMatchObject({ state: 'confirmed' })
     chain.baseFee = 30n * 10n ** 9n

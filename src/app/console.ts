@@ -35,34 +35,32 @@ const NOT_BUILT =
   'The console is not built. Run "npm run build" and start the service again; its API works without.\n'
 
 /**
- * The console runs only scripts of this origin: no inline code, no frame around it. It speaks to `callable` alone, for
- * endpoints that a person tries. Icons of wallets come as data URIs (EIP-6963). Text of listings cannot become markup
- * (Trusted Types).
+ * The console runs only scripts of this origin, calls only this origin, and stands in no frame. Icons of wallets come as
+ * data URIs (EIP-6963). Text of listings cannot become markup (Trusted Types).
  */
-const policyOf = (callable: string) =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "font-src 'self'",
-    `connect-src 'self'${callable}`,
-    "manifest-src 'self'",
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-    "require-trusted-types-for 'script'",
-  ].join('; ')
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "manifest-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
 
 /** One year, because hashed names are never used again. */
 const FOREVER = 'public, max-age=31536000, immutable'
 /** Kept, but checked by its tag before each use. */
 const REVALIDATE = 'no-cache'
 
-/** Returns the headers of every file of the console. `isSecure`: its public address is https. `callable`: see `policyOf`. */
-function pageHeaders(isSecure: boolean, callable: string): Record<string, string> {
+/** Returns the headers of every file of the console. `isSecure`: its public address is https. */
+function pageHeaders(isSecure: boolean): Record<string, string> {
   return {
-    'content-security-policy': policyOf(callable),
+    'content-security-policy': POLICY,
     'cross-origin-opener-policy': 'same-origin-allow-popups',
     'cross-origin-resource-policy': 'same-origin',
     'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
@@ -80,18 +78,12 @@ export function openConsole(options: {
   /** `BASE_URL` and `DIRECTORY_URL`: pages belong to the second. */
   baseUrl: string
   directoryUrl: string
-  /** Whether pages may call endpoints of merchants. */
-  tryIt?: boolean
-  /** Whether these may be local ones, without TLS. */
-  probeAllowPrivateHosts?: boolean
 }): Console {
   const { folder = builtConsole, baseUrl, directoryUrl } = options
   const isBuilt = isConsoleBuilt(folder)
   const built = isBuilt ? readFileSync(`${folder}/${PAGE}`, 'utf8') : ''
   const home = homeHead(directoryUrl)
-  const { tryIt = false, probeAllowPrivateHosts = false } = options
-  const callable = !tryIt ? '' : probeAllowPrivateHosts ? ' https: http:' : ' https:'
-  const headers = pageHeaders(directoryUrl.startsWith('https:'), callable)
+  const headers = pageHeaders(directoryUrl.startsWith('https:'))
   const facilitator = new URL(baseUrl)
   const directory = new URL(directoryUrl)
 

@@ -16,7 +16,8 @@ let shop: Shop
 let tools: ToolShop
 
 beforeAll(async () => {
-  world = await startBrowserWorld()
+  // Arcus lets one visitor make few calls a minute, so each page comes from an address of its own.
+  world = await startBrowserWorld({ TRUST_PROXY: '1' })
   shop = await startShop(world.post)
   tools = await startToolShop({ facilitatorUrl: world.url })
   await world.list('tool-shop', {
@@ -72,7 +73,7 @@ afterAll(async () => {
 afterEach(() => {
   shop?.ask('10000')
   shop?.presented.splice(0)
-  Object.assign(shop ?? {}, { opensToPages: false, hangsUp: 0 })
+  Object.assign(shop ?? {}, { hangsUp: 0 })
 })
 
 const aWallet = () =>
@@ -88,10 +89,15 @@ async function refusesAnother(page: Page) {
   expect(await button.getAttribute('title')).toContain('no other one is signed here')
 }
 
+let visitors = 0
+const comesFromAnotherAddress = (page: Page) =>
+  page.setExtraHTTPHeaders({ 'x-forwarded-for': `198.51.100.${++visitors}` })
+
 /** Opens the panel of the endpoint, with the wallet connected if there is one. */
 async function openPanel(wallet?: TestWallet, options = {}) {
   const opened = await world.open({ ...options, wallets: wallet === undefined ? [] : [wallet] })
   const { page } = opened
+  await comesFromAnotherAddress(page)
   await page.goto('/merchants/corner-shop')
   await page.getByRole('button', { name: 'Try it', exact: true }).click()
   await page.getByRole('region', { name: 'Try it' }).waitFor()
@@ -113,8 +119,9 @@ describe('Try it', () => {
     await pay(page)
     await page.getByText('Paid', { exact: true }).waitFor()
     const answer = page.getByRole('region', { name: 'Answer' })
-    expect(await answer.locator('pre').textContent()).toBe('{\n  "goods": true\n}')
-    await page.getByText('Called through Arcus', { exact: false }).waitFor()
+    expect(await answer.locator('pre').textContent()).toBe(
+      '{\n  "goods": true,\n  "for": "/goods?city=Porto&days=3"\n}',
+    )
     await page.getByText('0.01 USDC', { exact: true }).waitFor()
     expect(before - (await balance())).toBe(10_000n)
     expect(shop.presented).toHaveLength(1)
@@ -124,12 +131,10 @@ describe('Try it', () => {
     const [receipt] = await Promise.all([page.waitForEvent('popup'), link.click()])
     await receipt.getByRole('heading', { name: /receipt/i }).waitFor()
     await receipt.close()
-    const isForeign = (fault: string) => !/CORS|ERR_FAILED|called elsewhere/.test(fault)
-    expect(faults.filter(isForeign)).toEqual([])
+    expect(faults).toEqual([])
   })
 
-  it('is called by the page itself where the host lets it, with what was typed', async () => {
-    shop.opensToPages = true
+  it('is called with what was typed', async () => {
     const { page } = await openPanel(aWallet())
     await page.getByLabel('city').fill('Évora')
     await page.getByLabel('days').fill('x')
@@ -138,7 +143,6 @@ describe('Try it', () => {
     await page.getByLabel('unit').selectOption('f')
     await pay(page)
     await page.getByText('Paid', { exact: true }).waitFor()
-    await page.getByText('Called from this page.').waitFor()
     const answer = page.getByRole('region', { name: 'Answer' })
     expect(await answer.locator('pre').textContent()).toContain(
       '/goods?city=%C3%89vora&days=2&unit=f',
@@ -149,8 +153,6 @@ describe('Try it', () => {
     const wallet = aWallet()
     const { page } = await openPanel(wallet)
     const before = await balance()
-    // The service lets one caller make few calls a minute, so only the tests that are about them go through it.
-    shop.opensToPages = true
     shop.ask('10001')
     await pay(page)
     await page.getByText('Nothing was signed, nothing was paid').waitFor()
@@ -186,22 +188,9 @@ describe('Try it', () => {
     await page.getByText('It is not known whether the payment went through').waitFor()
     await refusesAnother(page)
     await page.unroute('**/payments/**')
-    await page.getByText('Paid, and the API answered with an error').waitFor()
+    await page.getByText('Paid, and the answer is lost').waitFor()
     await page.getByRole('button', { name: /^Call again/ }).waitFor()
     expect([wallet.signed.length, shop.presented.length]).toEqual([1, 1])
-    expect(before - (await balance())).toBe(10_000n)
-  })
-
-  it('sends the one payment through Arcus where the page got no answer', async () => {
-    const wallet = aWallet()
-    const { page } = await openPanel(wallet)
-    shop.opensToPages = true
-    const before = await balance()
-    shop.hangsUp = 1
-    await pay(page)
-    await page.getByText('Paid', { exact: true }).or(page.getByText('Paid, and')).first().waitFor()
-    expect(wallet.signed).toHaveLength(1)
-    expect([shop.presented.length, new Set(shop.presented).size]).toEqual([2, 1])
     expect(before - (await balance())).toBe(10_000n)
   })
 
@@ -261,7 +250,6 @@ describe('Try it', () => {
     }
     const wallet = aWallet()
     const { page } = await openPanel(wallet)
-    shop.opensToPages = true
     shop.demand({ extra: { name: 'USDC', version: '2', assetTransferMethod: 'permit2' } })
     await pay(page)
     await page.getByText('copy the code below', { exact: false }).waitFor()
@@ -277,7 +265,9 @@ describe('Try it', () => {
     await page.route('**/api/try', (route) => {
       if (route.request().postDataJSON().payment === undefined) return route.continue()
       const headers = { 'payment-response': Buffer.from(JSON.stringify(said)).toString('base64') }
-      return route.fulfill({ json: { outcome: 'answered', status: 200, headers, body: 'e30=' } })
+      return route.fulfill({
+        json: { outcome: 'answered', status: 200, headers, body: 'e30=', missing: null },
+      })
     })
     await pay(page)
     await page.getByText('Arcus does not know this payment', { exact: false }).waitFor()
@@ -323,7 +313,6 @@ describe('Try it', () => {
 
   it('has a play wallet where the service is a devnet, and nowhere else', async () => {
     const before = await balance()
-    shop.opensToPages = true
     const { page } = await openPanel(undefined, { width: 390, theme: 'dark' })
     await page.getByText('Play money of this devnet', { exact: false }).waitFor()
     await pay(page)
@@ -358,7 +347,6 @@ describe('Try it', () => {
 
   it('stands open at the door, and pays with play money within a press', async () => {
     const before = await balance()
-    shop.opensToPages = true
     const { page, faults } = await world.open({ width: 390 })
     await page.goto('/')
     await page.getByRole('heading', { level: 1, name: 'Charge a cent per API call.' }).waitFor()
@@ -371,14 +359,12 @@ describe('Try it', () => {
     await press(page, pay)
     await card.getByText('Paid', { exact: true }).waitFor()
     expect(before - (await balance())).toBe(10_000n)
-    const isForeign = (fault: string) => !/called elsewhere|status of 402/.test(fault)
-    expect(faults.filter(isForeign)).toEqual([])
+    expect(faults).toEqual([])
   })
 
   it('says that a slow call goes on, and pays it once', async () => {
     const wallet = aWallet()
     const { page } = await openPanel(wallet)
-    shop.opensToPages = true
     await page.clock.install()
     const before = await balance()
     const release = shop.holdNext()
@@ -403,7 +389,6 @@ describe('Try it', () => {
     async (width, theme) => {
       const { page, context } = await world.open({ width, theme })
       await watchShifts(context)
-      shop.opensToPages = true
       const before = await balance()
       await page.goto('/merchants/corner-shop')
       await settled(page)

@@ -13,8 +13,6 @@ export interface Shop {
   demand(requirement: Record<string, unknown>): void
   /** Closed, it answers nobody. */
   isOpen: boolean
-  /** Whether pages of other origins may call it and read its headers. */
-  opensToPages: boolean
   /** How many of the next paid calls it settles and then leaves without an answer. */
   hangsUp: number
   /** Makes the next paid call wait before it is settled. Returns the function that releases it. */
@@ -37,12 +35,6 @@ export async function startShop(
   const presented: string[] = []
   const server = await startServer(async (request, response) => {
     if (!shop.isOpen) return void response.writeHead(503).end()
-    if (shop.opensToPages) {
-      response.setHeader('access-control-allow-origin', '*')
-      response.setHeader('access-control-allow-headers', 'payment-signature, content-type')
-      response.setHeader('access-control-expose-headers', 'payment-required, payment-response')
-      if (request.method === 'OPTIONS') return void response.writeHead(204).end()
-    }
     const accepts = asked.map((amount) => ({ ...requirement(amount, token), ...demanded }))
     const payment = request.headers['payment-signature']
     if (typeof payment !== 'string') {
@@ -66,12 +58,10 @@ export async function startShop(
     response.writeHead(body.success ? 200 : 402, {
       'payment-response': base64(JSON.stringify(body)),
     })
-    const goods = { goods: body.success, for: request.url }
-    response.end(JSON.stringify(shop.opensToPages ? goods : { goods: body.success }))
+    response.end(JSON.stringify({ goods: body.success, for: request.url }))
   })
   const shop: Shop = {
     isOpen: true,
-    opensToPages: false,
     hangsUp: 0,
     url: server.url,
     ask: (...amounts) => {

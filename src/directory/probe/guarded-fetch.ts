@@ -55,6 +55,8 @@ export interface GuardedRequest {
   times?: Partial<CallTimes>
   /** Returns the body of the answer as base64, for bytes that are no text. */
   asBase64?: boolean
+  /** Returns the beginning of a body that is too long, or does not end, in an answer that says so. */
+  keepsPart?: boolean
   /** Takes each part of the body as it comes. Returns whether it is enough, although the server may go on. */
   isWhole?: (part: string) => boolean
 }
@@ -137,7 +139,7 @@ async function call(
       response.body.on('error', () => undefined).destroy()
       return redirect
     }
-    return await readBody(response.body, head, { bodyBytes: limits.bodyBytes, ...request })
+    return await readBody(response.body, head, { ...request, clock, limits })
   } catch (error) {
     return toFailure(error, clock, head, limits.headerBytes)
   }
@@ -162,24 +164,34 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 async function readBody(
   stream: Dispatcher.ResponseData['body'],
   head: AnswerHead,
-  { bodyBytes: limit, isWhole, asBase64 = false }: GuardedRequest & { bodyBytes: number },
+  request: GuardedRequest & Pick<CallSetting, 'clock' | 'limits'>,
 ): Promise<GuardedAnswer> {
+  const { clock, limits, isWhole, asBase64 = false, keepsPart = false } = request
+  const { bodyBytes: limit = limits.bodyBytes } = request
   const chunks: Buffer[] = []
   const decoder = new TextDecoder()
   let bodyBytes = 0
-  for await (const chunk of stream) {
-    bodyBytes += chunk.length
-    if (bodyBytes > limit) {
-      const message = `The body of the answer is above ${limit / 1024} KiB.`
-      return { kind: 'too_large', head, message }
+  let missing: string | undefined
+  try {
+    for await (const chunk of stream) {
+      bodyBytes += chunk.length
+      if (bodyBytes > limit) {
+        missing = `The body of the answer is above ${limit / 1024} KiB.`
+        if (!keepsPart) return { kind: 'too_large', head, message: missing }
+        chunks.push(chunk.subarray(0, chunk.length - (bodyBytes - limit)))
+        break
+      }
+      chunks.push(chunk)
+      if (isWhole?.(decoder.decode(chunk, { stream: true })) === true) break
     }
-    chunks.push(chunk)
-    if (isWhole?.(decoder.decode(chunk, { stream: true })) === true) break
+  } catch (error) {
+    if (!keepsPart) throw error
+    missing = toFailure(error, clock, head, limits.headerBytes).message
   }
-  const encoding = head.headers['content-encoding'] ?? 'identity'
-  const whole = Buffer.concat(encoding === 'identity' ? chunks : [])
+  const { 'content-encoding': encoding = 'identity' } = head.headers
+  const whole = Buffer.concat(encoding === 'identity' || asBase64 ? chunks : [])
   const body = asBase64 ? whole.toString('base64') : new TextDecoder().decode(whole)
-  return { kind: 'answer', head, body, bodyBytes }
+  return { kind: 'answer', head, body, bodyBytes, ...defined({ missing }) }
 }
 
 function joinHeaders(headers: Dispatcher.ResponseData['headers']): AnswerHead['headers'] {
@@ -217,9 +229,11 @@ export type GuardedAnswer =
   | {
       kind: 'answer'
       head: AnswerHead
-      /** UTF-8, or base64 as asked; empty when the server compressed it against the request. */
+      /** UTF-8, or base64 as asked. A body that was compressed against the request is empty, or as it came in base64. */
       body: string
       bodyBytes: number
+      /** A sentence that says why the rest of the body is missing; only with `keepsPart`. */
+      missing?: string
     }
   /** `location` is the target, resolved and bounded, never followed; `null` when there is none. */
   | { kind: 'redirect'; head: AnswerHead; location: string | null; message: string }
@@ -309,7 +323,7 @@ function toFailure(
   clock: CallClock,
   head: AnswerHead | undefined,
   headerLimitBytes: number,
-): GuardedAnswer {
+): Exclude<GuardedAnswer, { kind: 'answer' }> {
   const known = head === undefined ? {} : { head }
   const lateness = clock.lateness()
   if (lateness !== undefined) return { kind: 'timeout', ...known, message: lateness }
@@ -325,8 +339,8 @@ function toFailure(
   return { ...unreachable(code, sentenceOf(code)), ...known }
 }
 
-function unreachable(code: string, message: string): GuardedAnswer {
-  return { kind: 'unreachable', code, message }
+function unreachable(code: string, message: string) {
+  return { kind: 'unreachable' as const, code, message }
 }
 
 function sentenceOf(code: string): string {

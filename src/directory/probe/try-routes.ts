@@ -1,6 +1,6 @@
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import { type TryAnswer, type TryInput, tryBody } from '@arcus/protocol/answers/try'
-import { toHttpCall } from '@arcus/protocol/x402/calls'
+import { isOpenHeader, toHttpCall } from '@arcus/protocol/x402/calls'
 import { defined } from '@arcus/protocol/x402/json'
 import type { FastifyInstance } from 'fastify'
 import { httpFault, type RequestFault } from '../../http/errors.js'
@@ -11,7 +11,7 @@ import { aboutMerchant, readBody } from '../refusals.js'
 import type { ListingReader, WrittenEndpoint } from '../store/listings.js'
 import type { CallBudget, CallBudgetOptions } from './call-limits.js'
 import { findEndpoint } from './endpoint-history.js'
-import type { GuardedAnswer, GuardedFetch } from './guarded-fetch.js'
+import { type GuardedAnswer, type GuardedFetch, headOf } from './guarded-fetch.js'
 import { sentMethod, whyUncalled } from './probe.js'
 import { hostKey } from './target-rules.js'
 
@@ -24,27 +24,26 @@ export const tryTimes = { headersMs: 25_000, bodyMs: 10_000, totalMs: 30_000 }
 export const paidTimes = { headersMs: 50_000, bodyMs: 10_000, totalMs: 55_000 }
 
 /**
- * One call for each person at a time, with room for the answer of a 402 and the next try. A call that takes seconds leaves
- * the slots of the quick ones.
+ * A payment is two calls: one for the 402, one with the signature. A person makes eight payments in a row, and then one
+ * every eight seconds; a host gets one payment a second from all visitors. A call that takes seconds leaves the slots of the
+ * quick ones.
  */
 export const tryAllowance = {
   maxConcurrent: 12,
   slow: { afterMs: 4_000, places: 36 },
   maxConcurrentEach: 3,
-  perCaller: { capacity: 12, refillMs: 5_000 },
-  perHost: { capacity: 30, refillMs: 2_000 },
+  perCaller: { capacity: 16, refillMs: 4_000 },
+  perHost: { capacity: 60, refillMs: 500 },
 } satisfies Partial<CallBudgetOptions>
 
 const MAX_SENT_BYTES = 64 * 1024
-const MAX_ANSWER_BYTES = 256 * 1024
+/** Enough for an image. The answer was paid for, so the beginning of a longer one is kept. */
+const MAX_ANSWER_BYTES = 1024 * 1024
 /** JSON around the body and the payment. */
 const BODY_LIMIT_BYTES = MAX_SENT_BYTES + 32 * 1024
 
-/** Headers of a listing that a call may have. None names a session, a credential, a method or another address. */
-const openHeader =
-  /^(accept|accept-language|x-(?!forwarded|real-ip|http-method|original|payment)[a-z0-9-]{1,60})$/
 /** Headers of an answer that the page needs. */
-const shownHeaders = ['content-type', 'payment-required', 'payment-response', 'retry-after']
+const shownHeaders = ['content-type', 'content-encoding', 'payment-required', 'payment-response']
 
 interface TryRoutesOptions {
   store: Pick<ListingReader, 'findMerchant' | 'entriesById'>
@@ -57,7 +56,7 @@ const tryOperation: Operation = {
   tag: 'Directory',
   summary: 'Call a listed endpoint once, with a payment if there is one',
   description:
-    'For the page of a merchant, where the host of an endpoint does not let pages call it. Only listed endpoints are called, by GET, HEAD or POST. Closed to pages of other origins, and absent with `TRY_IT=false`.',
+    'For “Try it” on the pages of this service, which call no other host themselves. Only listed endpoints are called, by GET, HEAD or POST. Closed to pages of other origins, and absent with `TRY_IT=false`.',
   answers: {
     200: 'What the endpoint answered, or why it did not.',
   },
@@ -115,11 +114,21 @@ async function callListed(
     bodyBytes: MAX_ANSWER_BYTES,
     times: payment === undefined ? tryTimes : paidTimes,
     asBase64: true,
+    keepsPart: true,
   })
-  if (answer.kind !== 'answer') return unanswered(answer)
-  const { status, headers } = answer.head
+  if (answer.kind === 'answer') return answered(answer.head, answer.body, answer.missing ?? null)
+  // A seller may have settled before it redirects: the outcome of the payment is in the head.
+  const head = headOf(answer)
+  return head === undefined ? unanswered(answer) : answered(head, '', answer.message)
+}
+
+function answered(
+  { status, headers }: NonNullable<ReturnType<typeof headOf>>,
+  body: string,
+  missing: string | null,
+): TryAnswer {
   const shown = Object.entries(headers).filter(([name]) => shownHeaders.includes(name))
-  return { outcome: 'answered', status, headers: Object.fromEntries(shown), body: answer.body }
+  return { outcome: 'answered', status, headers: Object.fromEntries(shown), body, missing }
 }
 
 /** A call that was refused or found no host was not sent. All others may have been. */
@@ -137,7 +146,7 @@ function openHeadersOf(
 ): Record<string, string> {
   const named = new Set(Object.keys(example.headers ?? {}).map((name) => name.toLowerCase()))
   const headers = Object.entries(given).map(([name, value]) => [name.toLowerCase(), value] as const)
-  const closed = headers.find(([name]) => !named.has(name) || !openHeader.test(name))
+  const closed = headers.find(([name]) => !named.has(name) || !isOpenHeader(name))
   if (closed === undefined) return Object.fromEntries(headers)
   const name = JSON.stringify(closed[0].slice(0, 60))
   throw parameterFault(

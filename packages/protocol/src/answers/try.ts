@@ -54,8 +54,14 @@ export const tryAnswer = z
       status: z.int(),
       headers: z
         .record(z.string(), z.string())
-        .describe('Lower-case: the type of the body, the terms and the outcome of a payment.'),
+        .describe(
+          'Lower-case: type and encoding of the body, the terms and the outcome of a payment.',
+        ),
       body: z.string().describe('Base64.'),
+      missing: z
+        .string()
+        .nullable()
+        .describe('One sentence that says why the body is not whole; `null` for a whole one.'),
     }),
     z.object({
       outcome: z.literal('unanswered'),

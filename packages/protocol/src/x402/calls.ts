@@ -12,6 +12,15 @@ export type CallMethod = (typeof callMethods)[number]
 /** Methods whose call could change something, so that Arcus never makes it, not even without a payment. */
 export const uncalledMethods: readonly CallMethod[] = ['PUT', 'PATCH', 'DELETE']
 
+/** Headers of a call that carry no session, credential, payment, method or address. */
+const openHeader =
+  /^(accept|accept-language|x-(?!forwarded|real-ip|http-method|original|payment)[a-z0-9-]{1,60})$/
+
+/** Returns whether Arcus sends a header of an example in a call that a person makes. */
+export function isOpenHeader(name: string): boolean {
+  return openHeader.test(name.toLowerCase())
+}
+
 export const bodyTypes = ['json', 'form-data', 'text'] as const
 export const mcpTransports = ['streamable-http', 'sse'] as const
 

@@ -1,5 +1,6 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
 import type { EndpointState, MerchantEndpoint } from '@arcus/protocol/answers/listings'
+import { uncalledMethods } from '@arcus/protocol/x402/calls'
 import { useQuery } from '@tanstack/react-query'
 import { Suspense, useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
@@ -184,7 +185,7 @@ function TryIt(props: EndpointProps) {
   if (settings === undefined) return <div className="h-8" />
   if (!settings.tryIt) return null
   const { method, pricing } = props.endpoint
-  if (method === 'MCP' || pricing === 'metered') {
+  if (method === 'MCP' || pricing === 'metered' || uncalledMethods.includes(method)) {
     return <p className="text-sm text-muted">A program pays for this one. Copy the code below.</p>
   }
   if (!isOpen) {

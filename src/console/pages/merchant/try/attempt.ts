@@ -2,12 +2,11 @@ import { ArcusError } from '@arcus/client/calls'
 import type { SettleResponse } from '@arcus/client/terms'
 import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import type { TryAnswer, TryInput } from '@arcus/protocol/answers/try'
-import { toHttpCall } from '@arcus/protocol/x402/calls'
-import { defined } from '@arcus/protocol/x402/json'
 import { skipToken, useQuery, useQueryClient } from '@tanstack/react-query'
 import { sendJson } from '../../../api/http.js'
 import { describeError } from '../../../wallet/wallet-error.js'
 import {
+  ANSWER_MS,
   bytesOf,
   type EndpointReply,
   type Payer,
@@ -16,7 +15,6 @@ import {
   settlementOf,
   signPayment,
   termsOf,
-  waits,
 } from './payment.js'
 
 /** One try of an endpoint: the present one, or the last. */
@@ -69,7 +67,7 @@ interface Try {
 async function payOnce({ called, input, payer, shown }: Try, set: (next: TryAttempt) => void) {
   const refuse = (title: string, text: string) => set({ step: 'idle', refusal: { title, text } })
   set({ step: 'asking' })
-  const first = await ask(called, input)
+  const first = await call(called, input)
   if (!first.ok)
     return refuse(
       first.wasSent ? 'The API did not answer, and nothing was signed' : 'The API was not called',
@@ -91,12 +89,10 @@ async function payOnce({ called, input, payer, shown }: Try, set: (next: TryAtte
   const { signed, header } = payment
   set({ step: 'paying', signed })
   addEventListener('beforeunload', warn)
-  const direct = first.by === 'page' ? await callByPage(called, input, header) : undefined
-  // The same payment goes through the service where the page could not send it, or got no answer.
-  const reply = direct ?? (await callByService(called, input, header))
+  const reply = await call(called, input, header)
   removeEventListener('beforeunload', warn)
   const settlement = reply.ok ? settlementOf(reply) : undefined
-  const isUnsent = first.by === 'service' && !reply.ok && !reply.wasSent
+  const isUnsent = !reply.ok && !reply.wasSent
   set({ step: 'idle', signed, reply, settlement, repliedAt: Date.now(), isUnsent })
 }
 
@@ -105,91 +101,25 @@ function warn(event: BeforeUnloadEvent): void {
   event.preventDefault()
 }
 
-async function ask(called: CalledEndpoint, input: TryInput): Promise<EndpointReply> {
-  const direct = await callByPage(called, input)
-  // Terms in a header that the host does not expose are read through the service.
-  const isReadable = direct?.status !== 402 || termsOf(direct) !== undefined
-  return direct !== undefined && isReadable ? direct : callByService(called, input)
-}
-
 /** An endpoint that is called from the console. */
 interface CalledEndpoint {
   merchantId: string
-  endpoint: Pick<MerchantEndpoint, 'url' | 'method' | 'example'> & {
-    state: Pick<MerchantEndpoint['state'], 'id'>
-  }
+  endpoint: { state: Pick<MerchantEndpoint['state'], 'id'> }
 }
 
-const MAX_BYTES = 1024 * 1024
-
-/** Calls by the page itself; `undefined` when the host does not allow it, or there is no whole answer. */
-async function callByPage(
-  { endpoint }: CalledEndpoint,
-  input: TryInput,
-  payment?: string,
-): Promise<(EndpointReply & { ok: true }) | undefined> {
-  const { pathParams = {}, queryParams = {}, body, headers = {} } = input
-  const { bodyType } = endpoint.example
-  const filled = { pathParams, queryParams, body, ...(bodyType && { bodyType }) }
-  const call = toHttpCall(endpoint, filled)
-  try {
-    const response = await fetch(call.url, {
-      method: call.method,
-      mode: 'cors',
-      credentials: 'omit',
-      redirect: 'error',
-      cache: 'no-store',
-      referrerPolicy: 'no-referrer',
-      headers: {
-        ...headers,
-        ...defined({ 'content-type': call.contentType, 'payment-signature': payment }),
-      },
-      ...defined({ body: call.body }),
-      signal: AbortSignal.timeout(payment === undefined ? waits.unpaid : waits.paid),
-    })
-    const bytes = await readBytes(response)
-    return {
-      ok: true,
-      status: response.status,
-      headers: Object.fromEntries(response.headers),
-      bytes,
-      by: 'page',
-    }
-  } catch {
-    return undefined
-  }
-}
-
-async function readBytes(response: Response): Promise<Uint8Array<ArrayBuffer>> {
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  let length = 0
-  const reader = response.body?.getReader()
-  for (;;) {
-    const { done, value } = (await reader?.read()) ?? { done: true, value: undefined }
-    if (done || value === undefined) break
-    length += value.length
-    if (length > MAX_BYTES) {
-      await reader?.cancel()
-      throw new RangeError('The answer is too long.')
-    }
-    chunks.push(value)
-  }
-  return new Uint8Array(await new Blob(chunks).arrayBuffer())
-}
-
-/** Calls through the service. Never rejects. */
-async function callByService(
+/** Has the service call the endpoint. Never rejects. */
+async function call(
   { merchantId, endpoint }: CalledEndpoint,
   input: TryInput,
   payment?: string,
 ): Promise<EndpointReply> {
   const body = { merchantId, endpointId: endpoint.state.id, input, payment }
   try {
-    const signal = AbortSignal.timeout(waits.service)
+    const signal = AbortSignal.timeout(ANSWER_MS)
     const answer = await sendJson<TryAnswer>('POST', '/api/try', body, { signal })
     if (answer.outcome === 'unanswered') return { ok: false, ...answer }
-    const { status, headers } = answer
-    return { ok: true, status, headers, bytes: bytesOf(answer.body), by: 'service' }
+    const { status, headers, missing } = answer
+    return { ok: true, status, headers, bytes: bytesOf(answer.body), missing }
   } catch (error) {
     // A refusal of the service came before the call; without an answer nobody knows.
     const wasSent = !(error instanceof ArcusError && error.status > 0 && error.status < 500)

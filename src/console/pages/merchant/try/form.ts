@@ -1,6 +1,6 @@
 import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import type { TryInput } from '@arcus/protocol/answers/try'
-import { isBodyMethod, parseJson, placesIn } from '@arcus/protocol/x402/calls'
+import { isBodyMethod, isOpenHeader, parseJson, placesIn } from '@arcus/protocol/x402/calls'
 import { isObject } from '@arcus/protocol/x402/json'
 
 /*
@@ -57,7 +57,9 @@ export function fieldsOf({
       ? [aField('body', '', given, { kind: example.bodyType === 'text' ? 'text' : 'json' })]
       : parametersOf(main, isObject(given) ? given : {}, inputSchema)),
     ...(main === 'body' ? parametersOf('queryParams', example.queryParams ?? {}, null) : []),
-    ...Object.entries(example.headers ?? {}).map(([name, value]) => aField('headers', name, value)),
+    ...Object.entries(openHeadersOf(example)).map(([name, value]) =>
+      aField('headers', name, value),
+    ),
   ]
   return fields.length > MAX_FIELDS ? undefined : fields
 }
@@ -183,8 +185,13 @@ export function readJson(text: string): Filled {
 
 /** Returns the example as the JSON of a call. */
 export function exampleJson({ example }: TriedEndpoint): string {
-  const { queryParams, body, headers } = example
-  return JSON.stringify({ queryParams, body, headers }, null, 2)
+  const { queryParams, body } = example
+  return JSON.stringify({ queryParams, body, headers: openHeadersOf(example) }, null, 2)
+}
+
+/** Returns the headers of an example that Arcus sends. */
+function openHeadersOf({ headers = {} }: TriedEndpoint['example']): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isOpenHeader(name)))
 }
 
 function bounded(input: TryInput): Filled {

@@ -12,18 +12,16 @@ export type EndpointReply =
       /** By lower-case name; only those that can be read. */
       headers: Partial<Record<string, string>>
       bytes: Uint8Array<ArrayBuffer>
-      by: TryCaller
+      /** A sentence that says why the body is not whole; `null` for a whole one. */
+      missing: string | null
     }
   | { ok: false; message: string; wasSent: boolean }
 
-/** `page`: this page by itself. `service`: through Arcus. */
-export type TryCaller = 'page' | 'service'
-
 /**
- * Milliseconds. A seller works and settles before it answers a payment. The service ends each call within a minute, and to
- * give up before it would make the end of a paid call unknown.
+ * Milliseconds. The service ends each call within a minute, and to give up before it would make the end of a paid call
+ * unknown.
  */
-export const waits = { unpaid: 30_000, paid: 60_000, service: 75_000 }
+export const ANSWER_MS = 75_000
 
 /** Signs the message of a payment, as the official client asks for it. A viem account fits. */
 export type Payer = PaymentSigner

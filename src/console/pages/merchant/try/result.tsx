@@ -68,7 +68,11 @@ function Outcome({
   const isServed = reply.ok && reply.status < 400
   const silence = reply.ok ? '' : `${oneLine(reply.message, 300)} `
   const titles = {
-    paid: isServed ? 'Paid' : 'Paid, and the API answered with an error',
+    paid: isServed
+      ? 'Paid'
+      : reply.ok
+        ? 'Paid, and the API answered with an error'
+        : 'Paid, and the answer is lost',
     settling: 'The payment is on its way to the chain.',
     failed: 'The payment failed: Arcus moved no money',
     checking: 'The seller says it is paid. Arcus looks the payment up…',
@@ -166,11 +170,6 @@ function Answer({ reply }: { reply: EndpointReply & { ok: true } }) {
       <div className="flex flex-wrap items-center gap-3">
         <h5 className="text-sm font-medium">Answer</h5>
         <Badge tone={reply.status < 400 ? 'ok' : 'warn'}>{reply.status}</Badge>
-        <span className="text-xs text-muted">
-          {reply.by === 'page'
-            ? 'Called from this page.'
-            : 'Called through Arcus, because the host does not let pages call it.'}
-        </span>
         {reply.bytes.length > 0 && (
           <Button size="sm" className="ml-auto" onClick={download}>
             Download
@@ -193,6 +192,9 @@ function Answer({ reply }: { reply: EndpointReply & { ok: true } }) {
         </pre>
       )}
       {isCut && <p className="text-xs text-muted">The rest is in the download.</p>}
+      {reply.missing !== null && (
+        <p className="text-xs text-warn">{oneLine(reply.missing, 600)} The rest was not read.</p>
+      )}
     </section>
   )
 }

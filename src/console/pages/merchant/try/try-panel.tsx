@@ -188,7 +188,7 @@ function Progress({ step, isReady }: Pick<TryAttempt, 'step'> & { isReady: boole
   }, [step])
   if (step === 'idle') return isReady ? '' : 'Connect a wallet to pay.'
   return step === 'paying' && isLong
-    ? 'The API is slow. The page waits for two minutes at most, and then says what it knows. You cannot pay twice.'
+    ? 'The API is slow. The page waits for 75 seconds at most, and then says what it knows. You cannot pay twice.'
     : stepTexts[step]
 }
 

@@ -46,7 +46,7 @@ const byPermit2 = { extra: { ...offer.extra, assetTransferMethod: 'permit2' } }
 /** An answer with these headers. */
 function anAnswer(headers: Record<string, string>, body = '') {
   const bytes = new TextEncoder().encode(body)
-  return { ok: true, status: 402, headers, bytes, by: 'page' } as const
+  return { ok: true, status: 402, headers, bytes, missing: null } as const
 }
 
 /** Signs for a 402 with these offers. Returns the payment, the payload on the wire, and what the wallet was asked. */

@@ -7,9 +7,10 @@ import type {
   Range,
 } from '@arcus/protocol/answers/activity'
 import { keepPreviousData, type QueryKey } from '@tanstack/react-query'
+import { isBetween } from './payment-queries.js'
 import { ofMerchant, read } from './queries.js'
 
-const TABLE_ROWS = 25
+const TABLE_ROWS = 50
 
 /** The filter that all parts of the activity page share. */
 export interface ActivityPageFilter {
@@ -24,6 +25,10 @@ export interface ActivityPageFilter {
 export interface TableFilter extends ActivityPageFilter {
   kind: ActivityRow['kind'] | ''
   state: ActivityRow['state'] | ''
+  buyer?: string | undefined
+  /** Atomic units. */
+  minAmount?: string | undefined
+  maxAmount?: string | undefined
 }
 
 /** New payments show within this time. */
@@ -79,6 +84,7 @@ export function withNewRows(
     row.id > last &&
     (filter.kind === '' || row.kind === filter.kind) &&
     (filter.state === '' || row.state === filter.state) &&
+    isBetween(row, filter) &&
     (filter.endpoint === undefined || row.endpointId === filter.endpoint) &&
     day(row) >= (filter.from ?? '') &&
     day(row) <= (filter.to ?? '9')

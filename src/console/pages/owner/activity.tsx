@@ -1,14 +1,10 @@
 import { ArcusError } from '@arcus/client/calls'
-import type {
-  ActivitySummary,
-  ReasonCount,
-  UnlistedPayment,
-} from '@arcus/protocol/answers/activity'
+import type { ActivitySummary, UnlistedPayment } from '@arcus/protocol/answers/activity'
 import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo } from 'react'
 import { activityQuery } from '../../api/activity-queries.js'
-import { Button, ButtonLink } from '../../components/button.js'
+import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Stat } from '../../components/facts.js'
 import { Segmented } from '../../components/field.js'
@@ -24,7 +20,7 @@ import {
   shortCount,
   shortUsd,
 } from '../../format/amounts.js'
-import { failureText } from '../../format/failures.js'
+import { adviceFor, failureText } from '../../format/failures.js'
 import { forgetSession } from '../../wallet/session.js'
 import { Alerts, useNewestActivity } from './activity-alerts.js'
 import { Breakdown } from './activity-breakdown.js'
@@ -118,7 +114,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                 />
               </Card>
             </div>
-            <Card className="overflow-hidden">
+            <Card>
               <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
                 <Segmented
                   legend="Table"
@@ -127,7 +123,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                   onChange={(view) => chosen.choose({ view })}
                 />
                 {chosen.view === '' && (
-                  <span className="flex gap-2">
+                  <span className="flex flex-wrap gap-2">
                     <TableControls merchantId={merchantId} chosen={chosen} />
                   </span>
                 )}
@@ -224,9 +220,9 @@ function Unlisted({ payments }: { payments: readonly UnlistedPayment[] }) {
   )
 }
 
-const SHOWN = 6
+const SHOWN = 5
 
-/** Lists the reasons for failures and refusals, the most frequent first. */
+/** Lists the reasons for failed and refused payments, the most frequent first, on one scale. */
 function Failures({
   failures,
   refusals,
@@ -235,66 +231,57 @@ function Failures({
   onShow: (show: 'failed' | 'refused') => void
 }) {
   const failed = failures.filter(({ kind }) => kind === 'settle')
-  const invalid = failures.filter(({ kind }) => kind === 'verify')
-  return (
-    <div className="space-y-5">
-      <Reasons title="Failed payments" reasons={failed} onShow={() => onShow('failed')} />
-      {refusals.length > 0 && (
-        <Reasons
-          title="Refused payments"
-          note="Never found valid, used before, or over a limit. They do not count in the success rate."
-          reasons={refusals}
-          onShow={() => onShow('refused')}
-        />
-      )}
-      {invalid.length > 0 && <Reasons title="Verified, and not valid" reasons={invalid} />}
-    </div>
-  )
-}
-
-function Reasons({
-  title,
-  note,
-  reasons,
-  onShow,
-}: {
-  title: string
-  note?: string
-  reasons: readonly ReasonCount[]
-  /** Shows the payments themselves. */
-  onShow?: () => void
-}) {
-  const most = Math.max(...reasons.map(({ count }) => count))
+  const reasons = [
+    ...failed.map((it) => ({ ...it, show: 'failed' as const })),
+    ...refusals.map((it) => ({ ...it, show: 'refused' as const })),
+  ].sort((a, b) => b.count - a.count)
+  const most = reasons[0]?.count ?? 1
   const rest = reasons.slice(SHOWN).reduce((sum, { count }) => sum + count, 0)
   return (
     <section>
-      <div className="mb-3 flex items-center justify-between gap-3">
-        <h3 className="text-sm font-semibold">{title}</h3>
-        {reasons.length > 0 && onShow !== undefined && (
-          <Button size="sm" variant="quiet" className="-mr-3" onClick={onShow}>
-            Show them
-          </Button>
-        )}
-      </div>
-      {note !== undefined && <p className="mb-3 text-xs text-muted">{note}</p>}
+      <h3 className="mb-3 text-sm font-semibold">Not settled, by reason</h3>
       {reasons.length === 0 && <p className="text-sm text-muted">Nothing failed in this period.</p>}
       <ul className="space-y-3">
-        {reasons.slice(0, SHOWN).map(({ reason, count }) => (
-          <li key={reason}>
-            <p className="flex items-baseline justify-between gap-3 text-sm">
-              <span title={reason} className="min-w-0 break-words">
-                {failureText(reason)}
+        {reasons.slice(0, SHOWN).map(({ reason, count, show }) => (
+          <li key={`${show} ${reason}`}>
+            <button
+              type="button"
+              onClick={() => onShow(show)}
+              title={`${adviceFor(reason)} Press to see these payments.`}
+              className="group w-full text-left"
+            >
+              <span className="flex items-baseline justify-between gap-3 text-sm">
+                <span className="min-w-0 break-words group-hover:text-accent">
+                  {failureText(reason)}
+                </span>
+                <span className="tabular text-muted">
+                  {exactCount(count)} {show}
+                </span>
               </span>
-              <span className="tabular text-muted">{exactCount(count)}</span>
-            </p>
-            <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
-              <rect width="100%" height="100%" rx="3" className="fill-sunken" />
-              <rect width={`${(count / most) * 100}%`} height="100%" rx="3" className="fill-bad" />
-            </svg>
+              <svg
+                className="mt-1 block h-1.5 w-full"
+                aria-hidden="true"
+                preserveAspectRatio="none"
+              >
+                <rect width="100%" height="100%" rx="3" className="fill-sunken" />
+                <rect
+                  width={`${(count / most) * 100}%`}
+                  height="100%"
+                  rx="3"
+                  className={show === 'failed' ? 'fill-bad' : 'fill-faint'}
+                />
+              </svg>
+            </button>
           </li>
         ))}
         {rest > 0 && <li className="text-xs text-muted">and {exactCount(rest)} more</li>}
       </ul>
+      {refusals.length > 0 && (
+        <p className="mt-3 text-xs text-muted">
+          Refused: never found valid, used before, or over a limit. These do not count in the
+          success rate.
+        </p>
+      )}
     </section>
   )
 }

@@ -106,7 +106,7 @@ describe('activity', () => {
     await page.getByText('Page 2').waitFor()
     // Another choice begins at its first page.
     await show.selectOption('Settled')
-    await page.getByText('Page 1').waitFor()
+    await page.waitForURL(({ searchParams }) => searchParams.get('page') === null)
   })
 
   it('asks for the newest rows alone while nothing happens, and reads the figures once after a payment', async () => {

@@ -51,6 +51,7 @@ it('shows payments by day, net of refunds and of payments to oneself', async () 
   await save(store, { id: 'shops', ...own }, [{ url }])
   const nonces = await pay(
     { at: noon - 2 * DAY * 1_000 },
+    { at: noon - 40 * DAY * 1_000, amount: 70_000n },
     { payer: buyer(2) },
     { payer: payTo },
     { kind: 'verify' },
@@ -58,7 +59,8 @@ it('shows payments by day, net of refunds and of payments to oneself', async () 
     { payer: buyer(3) },
   )
   await pay({ payer: payTo, payTo: buyer(3), refunds: nonces.at(-1) })
-  const { days, month } = await explore()
+  const { days, month, before } = await explore()
+  expect(before).toEqual({ settled: 1, usd: '0.07', successRate: 1 })
   expect(month).toMatchObject({ settled: 2, payers: { unique: 2 } })
   expect(days).toHaveLength(30)
   expect(days.map(({ settled }) => settled).slice(-3)).toEqual([1, 0, 1])

@@ -8,7 +8,7 @@ import type {
 } from '@arcus/protocol/answers/activity'
 import { keepPreviousData, type QueryKey } from '@tanstack/react-query'
 import { isBetween } from './payment-queries.js'
-import { ofMerchant, read } from './queries.js'
+import { FOREVER, ofMerchant, read } from './queries.js'
 
 const TABLE_ROWS = 50
 
@@ -46,6 +46,31 @@ const ofActivity = <Answer>(key: QueryKey, path: string, filter: object) =>
 
 export const activityQuery = (id: string, filter: ActivityPageFilter) =>
   ofActivity<ActivityAnswer>([id, 'sums', filter], ofMerchant(id, '/activity'), filter)
+
+const dayOf = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 10)
+
+/** Reads the figures of as many days as an answer has, right before it. Hours and all time have no period before. */
+export const activityBeforeQuery = (
+  id: string,
+  { endpoint }: ActivityPageFilter,
+  answer: Pick<ActivityAnswer, 'range' | 'since' | 'until'> | undefined,
+) => {
+  const { range, since = 0, until = 0 } = answer ?? {}
+  const filter = {
+    range: 'custom',
+    from: dayOf(2 * since - until),
+    to: dayOf(since - 1),
+    endpoint,
+  }
+  return read<ActivityAnswer>(
+    ['activity-before', id, filter],
+    withQuery(ofMerchant(id, '/activity'), filter),
+    {
+      enabled: range === '7d' || range === '30d' || range === 'custom',
+      staleTime: FOREVER,
+    },
+  )
+}
 
 export const breakdownQuery = (id: string, filter: ActivityPageFilter) =>
   ofActivity<ActivityBreakdown>(

@@ -18,7 +18,7 @@ import { isPublicPayee } from '../store/ownership.js'
 import { daysOf, spanOf } from './period.js'
 import type { SettlementFeed } from './settlement-feed.js'
 import type { ShowsSettlements } from './shown-settlements.js'
-import { type PublicTotalsReader, sales, toSeries } from './summary.js'
+import { type PublicTotalsReader, saleFigures, sales, toSeries } from './summary.js'
 
 type Figures = Omit<ExploreAnswer, 'settlements'>
 
@@ -53,7 +53,9 @@ export function createExploreFigures({
     })
     const { '30d': month } = await readTotals(undefined)
     const own = sales(sums.filter(({ isSelf }) => isSelf))
-    return { month, days, own }
+    const earlier = { merchantId: undefined, span, since: since - DAYS * DAY_SECONDS, until: since }
+    const { revenue, settled, successRate } = saleFigures(await activity.sums(earlier))
+    return { month, before: { settled, usd: revenue.usd, successRate }, days, own }
   }
 
   return shareReads(CACHE_MS, now, read, { keptTimes: KEPT_TIMES })

@@ -342,6 +342,9 @@ export type PaymentsAnswer = AnswerOf<typeof paymentsAnswer>
 
 export const exploreAnswer = z.object({
   month: publicTotals.describe('Of the last 30 days.'),
+  before: z
+    .object({ settled: z.int(), usd, successRate: z.number().nullable() })
+    .describe('The same of the 30 days before those.'),
   days: z
     .array(
       z.object({

@@ -1,11 +1,13 @@
 import { withQuery } from '@arcus/client/calls'
+import type { ActivityRow } from '@arcus/protocol/answers/activity'
 import { useQuery } from '@tanstack/react-query'
 import { activityTableQuery } from '../../api/activity-queries.js'
 import { Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Select } from '../../components/select.js'
+import { failureText } from '../../format/failures.js'
 import { PaymentFilters } from '../payment/table/payment-filter.js'
-import { rowOfActivity } from '../payment/table/payment-row.js'
+import type { PaymentRow } from '../payment/table/payment-row.js'
 import { PaymentsTable } from '../payment/table/payments-table.js'
 import { type Chosen, type NamedEndpoint, shows } from './activity-filter.js'
 
@@ -72,4 +74,13 @@ export function ActivityTable({
       )}
     </Loaded>
   )
+}
+
+/** Returns a row of the list of the owner. `titles` are those of the listed endpoints by id. */
+function rowOfActivity(row: ActivityRow, titles: ReadonlyMap<number, string>): PaymentRow {
+  const { endpointId, resource, toolName } = row
+  const name = (endpointId === null ? undefined : titles.get(endpointId)) ?? toolName ?? resource
+  const whole = [resource, toolName].filter((it) => it !== null).join(' ')
+  const why = row.reason === null ? null : failureText(row.reason)
+  return { ...row, merchant: undefined, why, api: name === null ? null : { name, whole } }
 }

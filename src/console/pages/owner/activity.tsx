@@ -2,8 +2,8 @@ import { ArcusError } from '@arcus/client/calls'
 import type { ActivitySummary, UnlistedPayment } from '@arcus/protocol/answers/activity'
 import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
-import { activityQuery } from '../../api/activity-queries.js'
+import { lazy, Suspense, useEffect, useMemo } from 'react'
+import { activityBeforeQuery, activityQuery } from '../../api/activity-queries.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Stat } from '../../components/facts.js'
@@ -20,14 +20,17 @@ import {
   shortCount,
   shortUsd,
 } from '../../format/amounts.js'
-import { adviceFor, failureText } from '../../format/failures.js'
+import { failureText } from '../../format/failures.js'
 import { forgetSession } from '../../wallet/session.js'
 import { Alerts, useNewestActivity } from './activity-alerts.js'
-import { Breakdown } from './activity-breakdown.js'
 import { ActivityChart } from './activity-chart.js'
 import { FilterBar, type NamedEndpoint, useFilter, views } from './activity-filter.js'
 import { ActivityTable, TableControls } from './activity-table.js'
 import { SignedIn } from './sign-in.js'
+
+const Breakdown = lazy(() =>
+  import('./activity-breakdown.js').then((it) => ({ default: it.Breakdown })),
+)
 
 /** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
@@ -85,6 +88,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
   const chosen = useFilter(endpoints)
   const newest = useNewestActivity(merchantId)
   const query = useQuery(activityQuery(merchantId, chosen.filter))
+  const before = useQuery(activityBeforeQuery(merchantId, chosen.filter, query.data))
   useSessionEnd(newest.error ?? query.error)
 
   return (
@@ -97,7 +101,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       >
         {(answer) => (
           <div className="space-y-4">
-            <ActivityFigures summary={answer.summary} />
+            <ActivityFigures summary={answer.summary} before={before.data?.summary} />
             <Unlisted payments={answer.unlisted} />
             <div className="grid gap-4 lg:grid-cols-3">
               <Card className="min-w-0 p-4 sm:p-5 lg:col-span-2">
@@ -131,7 +135,9 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
               {chosen.view === '' ? (
                 <ActivityTable merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
               ) : (
-                <Breakdown merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
+                <Suspense>
+                  <Breakdown merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
+                </Suspense>
               )}
             </Card>
           </div>
@@ -164,7 +170,16 @@ function revenueNote({ refunds, selfPayments: { count } }: ActivitySummary): str
 }
 
 /** Shows the totals of a range, net of refunds. */
-function ActivityFigures({ summary }: { summary: ActivitySummary }) {
+function ActivityFigures({
+  summary,
+  before,
+}: {
+  summary: ActivitySummary
+  /** Of the period before. */
+  before: ActivitySummary | undefined
+}) {
+  const since = (of: (it: ActivitySummary) => number) =>
+    before === undefined ? undefined : ([of(summary), of(before)] as const)
   const { settle, revenue, refunds, payers } = summary
   return (
     <Card className="p-4 sm:p-5">
@@ -172,24 +187,28 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
         <Stat
           name="Revenue"
           value={<Usd usd={revenue.usd} />}
+          change={since((it) => Number(it.revenue.usd))}
           title={`After ${exactCount(refunds.count)} refunds, ${exactUsdc(refunds.usd)} in all`}
           note={revenueNote(summary)}
         />
         <Stat
           name="Payments"
           value={shortCount(settle.settled)}
+          change={since((it) => it.settle.settled)}
           title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} payment requests were settled`}
           note={`${exactCount(settle.failed)} failed`}
         />
         <Stat
           name="Buyers"
           value={shortCount(payers.unique)}
+          change={since((it) => it.payers.unique)}
           title={`${exactCount(payers.unique)} different buyers, ${exactCount(payers.repeat)} of them paid more than once`}
           note={`${exactCount(payers.repeat)} came back`}
         />
         <Stat
           name="Success rate"
           value={percent(settle.successRate)}
+          change={since((it) => it.settle.successRate ?? 0)}
           title="A payment counts as failed if it was found valid and was then not settled. Failures that a buyer causes count once a day."
           note="of valid payments"
         />
@@ -247,14 +266,14 @@ function Failures({
             <button
               type="button"
               onClick={() => onShow(show)}
-              title={`${adviceFor(reason)} Press to see these payments.`}
+              title="Press to see these payments."
               className="group w-full text-left"
             >
               <span className="flex items-baseline justify-between gap-3 text-sm">
                 <span className="min-w-0 break-words group-hover:text-accent">
                   {failureText(reason)}
                 </span>
-                <span className="tabular text-muted">
+                <span className="whitespace-nowrap tabular text-muted">
                   {exactCount(count)} {show}
                 </span>
               </span>

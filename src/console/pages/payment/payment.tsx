@@ -1,5 +1,5 @@
 import { ArcusError } from '@arcus/client/calls'
-import type { PaymentStatus, RefundPaid } from '@arcus/protocol/answers/payments'
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
@@ -18,6 +18,7 @@ import { duration, exactCount } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
 import { paymentStates } from '../../format/payment-states.js'
 import { OwnAttestation } from './attestation.js'
+import { GivenBack } from './table/payment-cells.js'
 
 /** Shows the payment of a payer and nonce; the query distinguishes several of them. */
 export function PaymentPage(place: { network: string; payer: string; nonce: string }) {
@@ -132,7 +133,7 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
               {payment.refund === null ? (
                 meaning
               ) : (
-                <GivenBack {...payment} refund={payment.refund} />
+                <GivenBack {...payment} refunded={payment.refund.amount} />
               )}
             </p>
           </div>
@@ -157,18 +158,6 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
         {payment.state === 'confirmed' && <OwnAttestation payment={payment} />}
       </div>
     </div>
-  )
-}
-
-/** Says how much of a payment the seller gave back, and what it cost in the end. */
-function GivenBack({ refund, ...payment }: PaymentStatus & { refund: RefundPaid }) {
-  const kept = (BigInt(payment.amount) - BigInt(refund.amount)).toString()
-  const returned = <Money {...payment} amount={refund.amount} />
-  if (kept === '0') return <>The seller gave all of it back: {returned}. Both are final.</>
-  return (
-    <>
-      The seller gave {returned} back and kept <Money {...payment} amount={kept} />. Both are final.
-    </>
   )
 }
 

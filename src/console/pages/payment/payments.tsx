@@ -60,13 +60,13 @@ function PaymentsSkeleton() {
   return (
     <div role="status" aria-label="Loading the figures" className="space-y-6">
       <Skeleton isCard className="h-52 w-full sm:h-26" />
-      <Skeleton isCard className="h-74 w-full" />
+      <Skeleton isCard className="h-80.5 w-full sm:h-74" />
     </div>
   )
 }
 
 /** The totals of the last 30 days. */
-function Figures({ month, own }: Pick<ExploreAnswer, 'month' | 'own'>) {
+function Figures({ month, before, own }: Pick<ExploreAnswer, 'month' | 'before' | 'own'>) {
   const { refunds } = month
   return (
     <Card className="p-5">
@@ -74,16 +74,23 @@ function Figures({ month, own }: Pick<ExploreAnswer, 'month' | 'own'>) {
         <Stat
           name="Payments, 30 days"
           value={shortCount(month.settled)}
+          change={[month.settled, before.settled]}
           title={exactCount(month.settled)}
           note={own > 0 ? `and ${exactCount(own)} paid checks and own payments` : 'all by buyers'}
         />
         <Stat
           name="Paid to sellers"
           value={<Usd usd={month.revenue.usd} />}
+          change={[Number(month.revenue.usd), Number(before.usd)]}
           note={refunds.count > 0 ? `after ${shortUsd(refunds.usd)} returned` : 'nothing returned'}
         />
         <Latency name="Settle time" p50={month.settleP50Ms} p95={month.settleP95Ms} />
-        <Stat name="Success rate" value={percent(month.successRate)} note="of valid payments" />
+        <Stat
+          name="Success rate"
+          value={percent(month.successRate)}
+          change={[month.successRate ?? 0, before.successRate ?? 0]}
+          note="of valid payments"
+        />
       </dl>
     </Card>
   )

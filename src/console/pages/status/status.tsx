@@ -29,8 +29,8 @@ export function StatusPage() {
         {(status) => (
           <div className="space-y-10">
             <Headline status={status} readAt={query.dataUpdatedAt} />
-            <LastDay {...status.settling.day} />
             <Parts status={status} readAt={query.dataUpdatedAt} />
+            <LastDay {...status.settling.day} />
             {status.networks.map((network) => (
               <NetworkSection
                 key={network.network}
@@ -86,7 +86,6 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
   const isOld = useIsOld(readAt)
   const known = standingOf(status)
   const [dot, border] = tones[isOld ? 'warn' : known.tone]
-  const problems = status.checks.filter(({ ok, warning }) => !ok || warning === true)
   const upSeconds = (Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000
   return (
     <section className={`rounded-2xl border bg-raised px-5 py-5 shadow-card ${border}`}>
@@ -102,16 +101,6 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
           </p>
         </div>
       </div>
-      {problems.length > 0 && (
-        <ul className="mt-4 space-y-1 border-t border-line pt-4 text-sm">
-          {problems.map(({ name, ok, detail }) => (
-            <li key={name}>
-              <Badge tone={ok ? 'warn' : 'bad'}>{name}</Badge>{' '}
-              <span className="break-words text-muted">{grouped(detail)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
     </section>
   )
 }
@@ -191,6 +180,9 @@ function Parts({ status, readAt }: { status: ServiceStatus; readAt: number }) {
 function partName(check: string): string {
   const [part = '', ...rest] = check.split(' ')
   const names: Record<string, string> = {
+    disk: 'Disk',
+    leases: 'Leases',
+    facilitator: 'Facilitator',
     journal: 'Journal of payments',
     chain: 'Chain',
     relayers: 'Relayer lanes',

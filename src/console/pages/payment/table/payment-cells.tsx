@@ -24,6 +24,21 @@ export function Paid({
   )
 }
 
+/** Says how much of a payment the seller gave back, and what it cost in the end. `refunded` is in atomic units. */
+export function GivenBack({
+  refunded,
+  ...paid
+}: Pick<PaymentRow, 'amount' | 'symbol' | 'currency'> & { refunded: string }) {
+  const kept = (BigInt(paid.amount) - BigInt(refunded)).toString()
+  const returned = <Money {...paid} amount={refunded} />
+  if (kept === '0') return <>The seller gave all of it back: {returned}. Both are final.</>
+  return (
+    <>
+      The seller gave {returned} back and kept <Money {...paid} amount={kept} />. Both are final.
+    </>
+  )
+}
+
 /** Names the state of a payment, and marks what is no sale. */
 export function PaymentState({
   state,

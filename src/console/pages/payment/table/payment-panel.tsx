@@ -5,9 +5,9 @@ import { CopyButton, IconButton, TextLink } from '../../../components/button.js'
 import { Fact } from '../../../components/facts.js'
 import { Moment } from '../../../components/moment.js'
 import { Hex, UntrustedText } from '../../../components/untrusted-text.js'
-import { adviceFor, failureText } from '../../../format/failures.js'
+import { adviceFor } from '../../../format/advice.js'
 import { paymentStates } from '../../../format/payment-states.js'
-import { Buyer, Paid, PaymentState, Seller } from './payment-cells.js'
+import { Buyer, GivenBack, Paid, PaymentState, Seller } from './payment-cells.js'
 import { type PaymentRow, pageOf } from './payment-row.js'
 
 /** Shows a payment beside its list. Escape closes it, and the arrows go up and down the list. */
@@ -67,10 +67,12 @@ export function PaymentPanel({
         </div>
       </div>
       {row.reason === null ? (
-        <p className="border-b border-line px-5 py-3 text-sm text-muted">{meaning}</p>
+        <p className="border-b border-line px-5 py-3 text-sm text-muted">
+          {row.refunded === null ? meaning : <GivenBack {...row} refunded={row.refunded} />}
+        </p>
       ) : (
         <div className="space-y-1 border-b border-line px-5 py-3 text-sm">
-          <p className="font-medium">{failureText(row.reason)}.</p>
+          <p className="font-medium">{row.why}.</p>
           <p className="text-muted">{meaning}</p>
           <p>{adviceFor(row.reason)}</p>
           <p className="font-mono text-2xs break-all text-faint">{row.reason}</p>

@@ -6,20 +6,14 @@ export interface PaymentRow
     Pick<ActivityRow, 'state' | 'transaction' | 'reason'> {
   /** `undefined` in the list of one seller. */
   merchant: Settlement['merchant'] | undefined
+  /** The reason in words; `null` where nothing failed. */
+  why: string | null
   /** The API that was called; `undefined` where only the seller may know. */
   api: { name: string; whole: string } | null | undefined
 }
 
 export function rowOfSettlement(settlement: Settlement): PaymentRow {
-  return { ...settlement, reason: null, api: undefined }
-}
-
-/** Returns a row of the list of the owner. `titles` are those of the listed endpoints by id. */
-export function rowOfActivity(row: ActivityRow, titles: ReadonlyMap<number, string>): PaymentRow {
-  const { endpointId, resource, toolName } = row
-  const name = (endpointId === null ? undefined : titles.get(endpointId)) ?? toolName ?? resource
-  const whole = [resource, toolName].filter((it) => it !== null).join(' ')
-  return { ...row, merchant: undefined, api: name === null ? null : { name, whole } }
+  return { ...settlement, reason: null, why: null, api: undefined }
 }
 
 /** Returns the address of the page of a payment. Of a network that is not served here the caller names any text. */

@@ -1,14 +1,17 @@
+import { lazy, Suspense } from 'react'
 import { Button } from '../../../components/button.js'
 import { Empty } from '../../../components/card.js'
 import { PointInTime } from '../../../components/moment.js'
 import { DataTable, type TableColumn } from '../../../components/table.js'
 import { UntrustedText } from '../../../components/untrusted-text.js'
-import { failureText } from '../../../format/failures.js'
 import { zoneName } from '../../../format/moments.js'
 import { Buyer, Paid, PaymentState, Seller } from './payment-cells.js'
 import { MAX_PAGES } from './payment-filter.js'
-import { PaymentPanel } from './payment-panel.js'
 import type { PaymentRow } from './payment-row.js'
+
+const PaymentPanel = lazy(() =>
+  import('./payment-panel.js').then((it) => ({ default: it.PaymentPanel })),
+)
 
 interface PaymentsTableProps {
   label?: string
@@ -73,7 +76,11 @@ export function PaymentsTable(props: PaymentsTableProps) {
           </Button>
         </nav>
       )}
-      {shown !== undefined && <PaymentPanel row={shown} onClose={() => onShow('')} onMove={move} />}
+      <Suspense>
+        {shown !== undefined && (
+          <PaymentPanel row={shown} onClose={() => onShow('')} onMove={move} />
+        )}
+      </Suspense>
     </>
   )
 }
@@ -107,12 +114,12 @@ function columnsFor(
     cell: (row) => (
       <>
         <PaymentState {...row} />
-        {row.reason !== null && (
+        {row.why !== null && (
           <span
             className="block w-32 text-xs text-pretty whitespace-normal text-muted sm:w-44 xl:w-60"
-            title={row.reason}
+            title={row.reason ?? undefined}
           >
-            {failureText(row.reason)}
+            {row.why}
           </span>
         )}
       </>

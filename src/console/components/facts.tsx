@@ -50,7 +50,7 @@ export function Stat({
   return (
     <div className="min-w-0">
       <dt className="text-xs text-muted">{name}</dt>
-      <dd className="mt-1 text-[1.75rem] leading-9 font-semibold tracking-tight tabular">
+      <dd className="mt-1 text-[1.75rem]/9 font-semibold tracking-tight tabular">
         {note === undefined ? explain(value) : value}
         {change !== undefined && <Change now={change[0]} before={change[1]} />}
       </dd>

@@ -148,6 +148,9 @@ export const dearest = {
   'GET /api/merchants/{id}/stats': (world) => get(`${of(world)}/stats`),
   'GET /api/stats': () => get('/api/stats'),
   'GET /api/explore': () => get('/api/explore', compressed),
+  // Nobody paid so much, so that the read looks through as many payments as it may.
+  'GET /api/payments': (_, number) =>
+    get(`/api/payments?limit=100&minAmount=${10n ** 30n + BigInt(number)}`, compressed),
   'GET /api/settlements/stream': () => get('/api/settlements/stream'),
   'GET /api/merchants/{id}/events': (world) => getAsOwner(world, '/events?limit=200'),
   'GET /api/merchants/{id}/hooks': (world) => getAsOwner(world, '/hooks'),

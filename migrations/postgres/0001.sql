@@ -499,6 +499,13 @@ CREATE TABLE activity (
 CREATE INDEX activity_of_merchant ON activity (merchant_id, id);
 -- A payment counts once, as a sale or as a refund, however often its success is answered.
 CREATE UNIQUE INDEX activity_settled ON activity (settlement_id) WHERE state IN ('settled', 'refunded');
+-- What the chain shows of payments, for everybody: all of them, those of a buyer, and those to an address, newest first.
+CREATE INDEX activity_on_chain ON activity (state, at, id)
+  WHERE state IN ('settled', 'refunded') AND "transaction" IS NOT NULL;
+CREATE INDEX activity_of_payer ON activity (payer, state, at, id)
+  WHERE state IN ('settled', 'refunded') AND "transaction" IS NOT NULL;
+CREATE INDEX activity_of_pay_to ON activity (pay_to, state, at, id)
+  WHERE state IN ('settled', 'refunded') AND "transaction" IS NOT NULL;
 
 -- Sums by hour (its first Unix second). Merchant '' is everybody, endpoint 0 is none. Gas is in 10^-12 dollars, so that sums
 -- stay within 64 bits.

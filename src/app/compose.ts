@@ -57,6 +57,7 @@ import { BODY_LIMIT_BYTES, LARGEST_BODY_BYTES } from './limits.js'
 import { createBalances, createRunway } from './metrics/gas-money.js'
 import { createGasWatch } from './metrics/gas-watch.js'
 import { createMetrics, type Metrics } from './metrics/metrics.js'
+import { createNodeWatch, type NodeWatch } from './metrics/nodes.js'
 import { installFaultCount, metricsOperation, metricsRoutes } from './metrics/routes.js'
 import {
   createFacilitatorStatus,
@@ -121,15 +122,23 @@ async function build(
   // Facilitator
   const metrics = config.metrics ? createMetrics(now) : undefined
   const tracing = await openTracing(config, metrics, teardown, log)
+  const nodes = createNodeWatch(now)
+  const observer = observe(metrics, tracing, nodes)
   const facilitator = hasFacilitator
-    ? await openFacilitator({ config, secrets, stores, leases, metrics, tracing, log, teardown })
+    ? await openFacilitator({ config, secrets, stores, leases, observer, log, teardown })
     : undefined
 
   const screeningList = facilitator?.ports.screeningList
   if (screeningList !== undefined) metrics?.watchScreeningList(() => screeningList.figures())
 
   // How things stand
-  const watched = watchNetworks(facilitator?.ports.networks ?? [], stores, metrics, now)
+  const urls = new Map(config.networks.map((it) => [it.network, it.rpcUrls]))
+  const watched = watchNetworks(facilitator?.ports.networks ?? [], stores, metrics, now).map(
+    (it) => ({
+      ...it,
+      readNodes: () => nodes.nodesOf(it.network, urls.get(it.network) ?? []),
+    }),
+  )
   metrics?.watchDisk(disk)
   metrics?.watchLeases(hasFacilitator ? leases : leasesOf(() => link))
   const { isWritable } = stores.journal
@@ -259,8 +268,7 @@ async function openFacilitator({
   secrets,
   stores,
   leases,
-  metrics,
-  tracing,
+  observer,
   log,
   teardown,
 }: {
@@ -268,8 +276,7 @@ async function openFacilitator({
   secrets: Secrets
   stores: Stores
   leases: LeaseKeeper
-  metrics: Metrics | undefined
-  tracing: Tracing | undefined
+  observer: FacilitatorObserver
   log: Logger
   teardown: Teardown
 }): Promise<Facilitator> {
@@ -283,7 +290,7 @@ async function openFacilitator({
     log,
     signers: keys.signers,
     attestor: keys.attestor,
-    observer: observe(metrics, tracing),
+    observer,
     own: ownRecipients(config, [...keys.refundWallets.keys()]),
     refundWallets: keys.refundWallets,
     isListed: stores.isListed,
@@ -497,9 +504,13 @@ function ownRecipients({ hosted, buybackAddress }: Config, refundWallets: readon
 }
 
 /** Lets metrics and traces see what the facilitator does. */
-function observe(metrics: Metrics | undefined, tracing: Tracing | undefined): FacilitatorObserver {
+function observe(
+  metrics: Metrics | undefined,
+  tracing: Tracing | undefined,
+  nodes: NodeWatch,
+): FacilitatorObserver {
   return {
-    rpc: (network) => metrics?.observeRpc(network),
+    rpc: (network) => nodes.observe(network, metrics?.observeRpc(network)),
     relayer(network) {
       const counted = metrics?.relayerEvents(network) ?? noRelayerEvents
       return tracing?.relayerEvents(network, counted) ?? counted

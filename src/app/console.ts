@@ -122,7 +122,7 @@ export function openConsole(options: {
       const asPage = { config: { isPage: true } }
       app.get('/', asPage, (request, reply) => answerPage(request, reply, { head: home }))
       // A browser that opens a payment comes here from the facilitator's route.
-      for (const path of [...PLAIN_PAGES, '/payments/*']) {
+      for (const path of [...PLAIN_PAGES, '/payments/*', '/buyers/*']) {
         app.get(path, asPage, (request, reply) => answerPage(request, reply))
       }
       if (!isBuilt) return

@@ -28,6 +28,7 @@ const queryClient = new QueryClient({
 
 const Merchant = lazyPage(() => import('./pages/merchant/merchant.js'), 'MerchantPage')
 const Payments = lazyPage(() => import('./pages/payment/payments.js'), 'PaymentsPage')
+const Buyer = lazyPage(() => import('./pages/payment/payments.js'), 'BuyerPage')
 const PaymentPage = lazyPage(() => import('./pages/payment/payment.js'), 'PaymentPage')
 const TransactionPage = lazyPage(() => import('./pages/payment/payment.js'), 'TransactionPage')
 const Status = lazyPage(() => import('./pages/status/status.js'), 'StatusPage')
@@ -60,6 +61,9 @@ function App() {
             </Route>
             <Route path="/payments/:network/:payer/:nonce">
               {(place) => <PaymentPage key={place.nonce} {...place} />}
+            </Route>
+            <Route path="/buyers/:address">
+              {({ address }) => <Buyer key={address} address={address} />}
             </Route>
             <Route path="/console/*?" component={Console} />
             <Route component={NotFound} />

@@ -18,6 +18,7 @@ import { createExploreFigures, exploreRoutes } from './activity/explore-routes.j
 import { createActivityRecorder, type HandedAnswer } from './activity/recorder.js'
 import { activityRoutes } from './activity/routes.js'
 import { createSettlementFeed } from './activity/settlement-feed.js'
+import { createShownSettlements } from './activity/shown-settlements.js'
 import { createPublicTotals } from './activity/summary.js'
 import { createUsageRefresh, pauseAfterRefresh } from './activity/usage-refresh.js'
 import { createDiscovery } from './discovery/discovery.js'
@@ -289,6 +290,7 @@ function createParts(world: DirectoryWorld) {
     retentionDays,
   })
   const readTotals = createPublicTotals({ store: activity, now })
+  const toShown = createShownSettlements({ ...world, listings, checkers: buying })
   const sessions = createSessions(stores.sessions, now, audience)
   const place = { sessions, domain, uri: audience }
   const { chainId } = tokens[0]
@@ -307,7 +309,9 @@ function createParts(world: DirectoryWorld) {
     refreshUsage: createUsageRefresh({ activity, store: stores.usage, now }),
     readTotals,
     readFigures: createExploreFigures({ activity, readTotals, now }),
-    settlements: createSettlementFeed({ ...world, store: stores.settlements, listings }),
+    toShown,
+    checkers: buying,
+    settlements: createSettlementFeed({ ...world, store: stores.settlements, toShown }),
     sessions,
     place,
     events: createEvents({ ...world, baseUrl, sessions, rules, check, quota, fetch: guarded }),
@@ -376,8 +380,15 @@ async function addRoutes(
     findUnlisted: (payTo) => parts.seen.findRefusalsOf(payTo),
     now,
     store: stores.activity,
+    checkers: parts.checkers,
   })
-  await app.register(exploreRoutes, { read: parts.readFigures, feed: parts.settlements })
+  await app.register(exploreRoutes, {
+    read: parts.readFigures,
+    feed: parts.settlements,
+    store: stores.settlements,
+    listings,
+    toShown: parts.toShown,
+  })
   await parts.events.routes(app)
   const requests = { store: stores.checks, listings, check, quota, now }
   const obstacleOf = checks && ((entry: CatalogEntry) => checks.obstacleOf(entry))

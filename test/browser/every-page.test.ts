@@ -27,6 +27,7 @@ beforeAll(async () => {
     '/payments',
     `/payments/${body.transaction}`,
     `/payments/${payment.network}/${payment.payer}/${payment.nonce}`,
+    `/buyers/${payment.payer}`,
     '/status',
     '/how-it-works',
     '/quickstart',

@@ -49,6 +49,11 @@ describe('where the network has an explorer', () => {
     await page.goto('/console/weather-house')
     await connectWallet(page, 'Fern')
     await signIn(page)
+    await page
+      .getByRole('region', { name: 'Payments', exact: true })
+      .getByRole('button')
+      .first()
+      .click()
     await linksTo(page, `/payments/${transaction}`).waitFor()
   })
 })

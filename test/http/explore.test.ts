@@ -1,4 +1,5 @@
-import { exploreAnswer } from '@arcus/protocol/answers/activity'
+import { exploreAnswer, type PaymentsAnswer } from '@arcus/protocol/answers/activity'
+import type { ErrorAnswer } from '@arcus/protocol/answers/errors'
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { unclaimedId } from '../../src/directory/store/ownership.js'
@@ -50,6 +51,7 @@ it('shows payments by day, net of refunds and of payments to oneself', async () 
   await save(store, { id: 'shops', ...own }, [{ url }])
   const nonces = await pay(
     { at: noon - 2 * DAY * 1_000 },
+    { at: noon - 40 * DAY * 1_000, amount: 70_000n },
     { payer: buyer(2) },
     { payer: payTo },
     { kind: 'verify' },
@@ -57,7 +59,8 @@ it('shows payments by day, net of refunds and of payments to oneself', async () 
     { payer: buyer(3) },
   )
   await pay({ payer: payTo, payTo: buyer(3), refunds: nonces.at(-1) })
-  const { days, month } = await explore()
+  const { days, month, before } = await explore()
+  expect(before).toEqual({ settled: 1, usd: '0.07', successRate: 1 })
   expect(month).toMatchObject({ settled: 2, payers: { unique: 2 } })
   expect(days).toHaveLength(30)
   expect(days.map(({ settled }) => settled).slice(-3)).toEqual([1, 0, 1])
@@ -100,23 +103,92 @@ it('says what was given back, also to those who listen, once it is', async () =>
 
 it('shows nothing of a payment but what the chain and the directory show', async () => {
   const transaction = hash(7)
-  await pay({ resourceUrl: 'https://secret.example/path', payer: buyer(7), transaction })
-  await pay({ payer: payTo }, { kind: 'verify' }, { state: 'failed' })
+  const sale = { resourceUrl: 'https://secret.example/path', payer: buyer(7), transaction }
+  const [nonce] = await pay(sale)
+  await pay({ kind: 'verify' }, { state: 'failed' })
   const { settlements } = await explore()
   expect(settlements).toEqual([
     {
       id: 1,
       at: new Date(noon).toISOString(),
+      state: 'settled',
       network: 'eip155:5042',
+      payer: getAddress(buyer(7)),
+      payTo: getAddress(payTo),
+      nonce,
       amount: '10000',
       refunded: null,
       asset: getAddress(asset),
       symbol: 'USDC',
       currency: 'USD',
       transaction,
+      isSelf: false,
+      isCheck: false,
       merchant: null,
     },
   ])
+})
+
+describe('the list of all payments', () => {
+  const list = async (query = '') => {
+    const answer = await fetch(`${base}/api/payments${query}`)
+    return { status: answer.status, body: (await answer.json()) as PaymentsAnswer & ErrorAnswer }
+  }
+
+  it('is found by seller, buyer, amount, day and network, and names no call', async () => {
+    await save(store, { id: 'shops', ...own }, [{ url }])
+    await save(store, { id: 'claimant', owner: buyer(5), payTo }, [{}])
+    await pay(
+      { payer: buyer(2), resourceUrl: url, at: noon - 2 * DAY * 1_000 },
+      { payer: buyer(3), amount: 30_000n, resourceUrl: url },
+      { payer: payTo, amount: 5n },
+      { payTo: buyer(8), payer: buyer(2) },
+    )
+    const found = async (query: string) =>
+      (await list(query)).body.items.map(({ amount, merchant }) => [amount, merchant?.id ?? null])
+    expect(await found('')).toEqual([
+      ['10000', null],
+      ['5', 'shops'],
+      ['30000', 'shops'],
+      ['10000', 'shops'],
+    ])
+    expect(await found('?seller=shops&limit=2')).toHaveLength(2)
+    expect(await found(`?seller=${payTo}&buyer=${buyer(2)}`)).toEqual([['10000', 'shops']])
+    // Anybody may name the address in a listing.
+    expect(await found('?seller=claimant')).toEqual([])
+    expect(await found('?seller=nobody-here')).toEqual([])
+    expect(await found('?minAmount=10001')).toEqual([['30000', 'shops']])
+    expect(await found('?to=2026-11-19')).toEqual([['10000', 'shops']])
+    expect(await found('?from=2026-11-19&maxAmount=5')).toEqual([['5', 'shops']])
+    expect(await found('?network=eip155:1')).toEqual([])
+    const { body } = await list('?seller=shops')
+    expect(body.items[0]).toMatchObject({ isSelf: true, isCheck: false })
+    expect(JSON.stringify(body)).not.toContain('example.com')
+    expect((await explore()).own).toBe(1)
+  })
+
+  it('leads from page to page, also when payments are added meanwhile', async () => {
+    await pay(...Array.from({ length: 5 }, (_, i) => ({ payer: buyer(2), amount: BigInt(i + 1) })))
+    const first = await list('?limit=2')
+    await pay({ amount: 6n })
+    const second = await list(`?limit=2&cursor=${first.body.next}`)
+    const third = await list(`?limit=2&cursor=${second.body.next}`)
+    const amounts = [first, second, third].map(({ body }) => body.items.map((it) => it.amount))
+    expect(amounts).toEqual([['5', '4'], ['3', '2'], ['1']])
+    expect(third.body.next).toBeNull()
+  })
+
+  it.each([
+    ['?buyer=penny', 'buyer must be an address: 0x and 40 hex digits.'],
+    ['?minAmount=0.5', 'minAmount must be an amount of atomic units: at most 78 decimal digits.'],
+    ['?state=failed', 'state must be settled or refunded.'],
+    ['?from=yesterday', 'from must be a day as YYYY-MM-DD.'],
+    ['?from=2026-11-02&to=2026-11-01', 'to must not be before from.'],
+    ['?cursor=7', 'cursor must be `next` of a page.'],
+    ['?merchant=shops', 'merchant is not a parameter of this route.'],
+  ])('refuses %s in words', async (query, message) => {
+    expect(await list(query)).toMatchObject({ status: 400, body: { message } })
+  })
 })
 
 it('sends payments as they settle to everybody who listens, and beats', async () => {

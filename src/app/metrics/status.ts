@@ -2,6 +2,7 @@ import type {
   FacilitatorStatus,
   LaneStatus,
   NetworkStatus,
+  NodeStatus,
   ReadinessAnswer,
   ServiceStatus,
   SettlingStatus,
@@ -23,6 +24,7 @@ interface StatusNetwork extends WatchedNetwork {
   chainId: number
   name: string
   latestBlock(): BlockHead | undefined
+  readNodes(): NodeStatus[]
 }
 
 interface FacilitatorStatusOptions {
@@ -89,7 +91,7 @@ async function readNetwork(
   checksum: FacilitatorStatusOptions['checksum'],
   now: number,
 ): Promise<NetworkStatus> {
-  const { network, chainId, name, relayer, readBalances, readRunway } = watched
+  const { network, chainId, name, relayer, readBalances, readNodes, readRunway } = watched
   const balances = await readBalances().catch(() => [])
   const days = await knownRunway(balances, relayer.addresses.length, readRunway)
   return {
@@ -98,6 +100,7 @@ async function readNetwork(
     name,
     block: describeBlock(watched.latestBlock(), now),
     queueLength: relayer.queueLength(),
+    nodes: readNodes(),
     lanes: relayer.lanes().map((lane, i) => ({
       address: checksum(lane.address),
       ...stateOf(closedAnywhere(lane), balances[i]),
@@ -136,14 +139,16 @@ async function readSettling(
     activity.latencies(scope, 'verify'),
   ])
   const of = (kind: string, state: ActivitySum['state']) =>
-    count(sums.filter((sum) => sum.kind === kind && sum.state === state))
+    count(sums.filter((sum) => !sum.isSelf && sum.kind === kind && sum.state === state))
   const settled = of('settle', 'settled')
   const failed = of('settle', 'failed')
+  const own = count(sums.filter(({ isSelf, state }) => isSelf && state === 'settled'))
   const refunds = of('settle', 'refunded')
   const verify = percentiles(verifies)
   return {
     since: new Date(since * 1000).toISOString(),
     settled,
+    own,
     failed,
     refunds,
     successRate: rate(settled, settled + failed),

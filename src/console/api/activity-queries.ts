@@ -7,9 +7,10 @@ import type {
   Range,
 } from '@arcus/protocol/answers/activity'
 import { keepPreviousData, type QueryKey } from '@tanstack/react-query'
-import { ofMerchant, read } from './queries.js'
+import { isBetween } from './payment-queries.js'
+import { FOREVER, ofMerchant, read } from './queries.js'
 
-const TABLE_ROWS = 25
+const TABLE_ROWS = 50
 
 /** The filter that all parts of the activity page share. */
 export interface ActivityPageFilter {
@@ -24,6 +25,10 @@ export interface ActivityPageFilter {
 export interface TableFilter extends ActivityPageFilter {
   kind: ActivityRow['kind'] | ''
   state: ActivityRow['state'] | ''
+  buyer?: string | undefined
+  /** Atomic units. */
+  minAmount?: string | undefined
+  maxAmount?: string | undefined
 }
 
 /** New payments show within this time. */
@@ -41,6 +46,31 @@ const ofActivity = <Answer>(key: QueryKey, path: string, filter: object) =>
 
 export const activityQuery = (id: string, filter: ActivityPageFilter) =>
   ofActivity<ActivityAnswer>([id, 'sums', filter], ofMerchant(id, '/activity'), filter)
+
+const dayOf = (seconds: number) => new Date(seconds * 1_000).toISOString().slice(0, 10)
+
+/** Reads the figures of as many days as an answer has, right before it. Hours and all time have no period before. */
+export const activityBeforeQuery = (
+  id: string,
+  { endpoint }: ActivityPageFilter,
+  answer: Pick<ActivityAnswer, 'range' | 'since' | 'until'> | undefined,
+) => {
+  const { range, since = 0, until = 0 } = answer ?? {}
+  const filter = {
+    range: 'custom',
+    from: dayOf(2 * since - until),
+    to: dayOf(since - 1),
+    endpoint,
+  }
+  return read<ActivityAnswer>(
+    ['activity-before', id, filter],
+    withQuery(ofMerchant(id, '/activity'), filter),
+    {
+      enabled: range === '7d' || range === '30d' || range === 'custom',
+      staleTime: FOREVER,
+    },
+  )
+}
 
 export const breakdownQuery = (id: string, filter: ActivityPageFilter) =>
   ofActivity<ActivityBreakdown>(
@@ -79,6 +109,7 @@ export function withNewRows(
     row.id > last &&
     (filter.kind === '' || row.kind === filter.kind) &&
     (filter.state === '' || row.state === filter.state) &&
+    isBetween(row, filter) &&
     (filter.endpoint === undefined || row.endpointId === filter.endpoint) &&
     day(row) >= (filter.from ?? '') &&
     day(row) <= (filter.to ?? '9')

@@ -1,9 +1,10 @@
-import { ArcusError } from '@arcus/client/calls'
+import { ArcusError, withQuery } from '@arcus/client/calls'
+import type { PaymentsAnswer, Settlement } from '@arcus/protocol/answers/activity'
 import type { PaymentStatus, ReceiptAnswer } from '@arcus/protocol/answers/payments'
 import type { Attestation } from '@arcus/protocol/x402/attestation'
-import { queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 import { requestJson } from './http.js'
-import { FOREVER } from './queries.js'
+import { FOREVER, read } from './queries.js'
 
 /**
  * Returns the address of a payment, or of a part such as `/receipt`. The token is named, because a payer may use a nonce in
@@ -62,3 +63,74 @@ export const attestationQuery = (path: string) =>
     },
     staleTime: FOREVER,
   })
+
+/** The payments that a list shows. Days are of UTC, amounts in atomic units. */
+export interface PaymentListFilter {
+  /** An address, or the id of a seller. */
+  seller?: string | undefined
+  buyer?: string | undefined
+  state?: 'refunded' | undefined
+  network?: string | undefined
+  minAmount?: string | undefined
+  maxAmount?: string | undefined
+  from?: string | undefined
+  to?: string | undefined
+}
+
+const LIST_ROWS = 50
+
+/** Reads a page of all payments, from the newest or from a cursor. */
+export const paymentListQuery = (filter: PaymentListFilter, cursor: string | undefined) =>
+  read<PaymentsAnswer>(
+    ['payment-list', filter, cursor],
+    withQuery('/api/payments', { ...filter, limit: LIST_ROWS, cursor }),
+    { placeholderData: keepPreviousData, staleTime: 10_000 },
+  )
+
+/** Adds payments that just settled to the first page of a list, and renews those that changed. */
+export function withNews(
+  page: PaymentsAnswer,
+  filter: PaymentListFilter,
+  news: readonly Settlement[],
+): PaymentsAnswer {
+  const newest = page.items[0]?.id ?? 0
+  const known = new Map(page.items.map((it) => [it.id, it]))
+  for (const one of news) {
+    if (known.has(one.id) || (one.id > newest && isOfList(one, filter))) known.set(one.id, one)
+  }
+  const items = [...known.values()].sort((a, b) => b.id - a.id)
+  const shown = items.slice(0, Math.max(LIST_ROWS, page.items.length))
+  const last = shown.at(-1)
+  if (items.length === shown.length || last === undefined) return { ...page, items }
+  return { items: shown, next: `${Date.parse(last.at)}.${last.id}` }
+}
+
+function isOfList(one: Settlement, filter: PaymentListFilter): boolean {
+  const { seller, state = 'settled', network, from = '', to = '9' } = filter
+  const day = one.at.slice(0, 10)
+  const isOfSeller =
+    seller === undefined || seller === one.merchant?.id || isSame(seller, one.payTo)
+  const isOfNetwork = network === undefined || network === one.network
+  return (
+    isOfSeller &&
+    isOfNetwork &&
+    state === one.state &&
+    day >= from &&
+    day <= to &&
+    isBetween(one, filter)
+  )
+}
+
+const isSame = (one: string, other: string) => one.toLowerCase() === other.toLowerCase()
+
+/** Returns whether a payment is of the buyer and within the amounts of a filter. */
+export function isBetween(
+  { payer, amount }: { payer: string; amount: string },
+  { buyer, minAmount, maxAmount }: Pick<PaymentListFilter, 'buyer' | 'minAmount' | 'maxAmount'>,
+): boolean {
+  return (
+    (buyer === undefined || isSame(buyer, payer)) &&
+    (minAmount === undefined || BigInt(amount) >= BigInt(minAmount)) &&
+    (maxAmount === undefined || BigInt(amount) <= BigInt(maxAmount))
+  )
+}

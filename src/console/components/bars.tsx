@@ -1,4 +1,4 @@
-import { type PointerEvent, useState } from 'react'
+import { type PointerEvent, type ReactNode, useState } from 'react'
 
 export interface Bar {
   key: number
@@ -8,12 +8,18 @@ export interface Bar {
   values: readonly number[]
   /** Every figure of the bar in one sentence. */
   text: string
+  /** The figures one by one, in the order of `columns`. */
+  cells: readonly string[]
 }
 
 interface BarsProps {
   label: string
   bars: readonly Bar[]
+  /** The names of the figures in `cells`. */
+  columns: readonly string[]
   tones: readonly (keyof typeof fills)[]
+  /** Whether the last bar is still growing. */
+  hasToday?: boolean
   /** Writes a value next to its line. */
   formatValue: (value: number) => string
   /** Called with the bar under the pointer; `null` when there is none. */
@@ -49,7 +55,7 @@ export function Bars(props: BarsProps) {
   )
 }
 
-function Picture({ label, bars, tones, formatValue, onShow }: BarsProps) {
+function Picture({ label, bars, tones, hasToday = false, formatValue, onShow }: BarsProps) {
   const [shown, setShown] = useState<number | null>(null)
   const lines = linesUpTo(Math.max(0, ...bars.map(({ values }) => sum(values))))
   const top = (lines.at(-1) as number) * 1.02
@@ -88,31 +94,72 @@ function Picture({ label, bars, tones, formatValue, onShow }: BarsProps) {
                 y={top - sum(values.slice(0, layer + 1))}
                 width={BAR_WIDTH}
                 height={value}
-                className={fills[tones[layer] ?? 'accent']}
+                className={`${fills[tones[layer] ?? 'accent']} ${hasToday && index === bars.length - 1 ? 'opacity-60' : ''}`}
               />
             )),
           )}
         </svg>
+        {shown !== null && bars[shown] !== undefined && (
+          <Value index={shown} of={bars.length} top={fromTop(sum(bars[shown].values))}>
+            {formatValue(sum(bars[shown].values))}
+          </Value>
+        )}
       </div>
-      <Names bars={bars} />
+      <Names bars={bars} hasToday={hasToday} />
     </div>
   )
 }
 
-/** The same figures in words, the newest first. */
-function Table({ label, bars }: Pick<BarsProps, 'label' | 'bars'>) {
+/** The value of a bar, above it. */
+function Value(place: { index: number; of: number; top: string; children: ReactNode }) {
+  return (
+    <svg
+      className="pointer-events-none absolute inset-0 size-full overflow-visible"
+      aria-hidden="true"
+    >
+      <text
+        x={`${((place.index + 0.5) / place.of) * 100}%`}
+        y={place.top}
+        dy="-4"
+        textAnchor="middle"
+        className="fill-ink font-medium"
+      >
+        {place.children}
+      </text>
+    </svg>
+  )
+}
+
+/** The same figures in a table, the newest first. */
+function Table({ label, bars, columns }: Pick<BarsProps, 'label' | 'bars' | 'columns'>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
     <section tabIndex={0} aria-label={label} className="min-h-0 flex-1 overflow-y-auto text-xs">
       <table className="w-full text-left">
         <caption className="sr-only">{label}</caption>
+        <thead className="text-muted">
+          <tr>
+            <th scope="col" className="py-1 font-medium">
+              Time
+            </th>
+            {columns.map((name) => (
+              <th key={name} scope="col" className="py-1 pl-3 text-right font-medium">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
         <tbody className="divide-y divide-line">
-          {bars.toReversed().map(({ key, name, text }) => (
+          {bars.toReversed().map(({ key, name, cells }) => (
             <tr key={key}>
               <th scope="row" className="py-1 pr-4 font-medium whitespace-nowrap">
                 {name}
               </th>
-              <td className="py-1 text-muted">{text}</td>
+              {cells.map((cell, index) => (
+                <td key={columns[index]} className="py-1 pl-3 text-right text-muted">
+                  {cell}
+                </td>
+              ))}
             </tr>
           ))}
         </tbody>
@@ -146,12 +193,12 @@ function Lines({
 }
 
 /** Names of some bars, fewer on a narrow screen. */
-function Names({ bars }: Pick<BarsProps, 'bars'>) {
+function Names({ bars, hasToday = false }: Pick<BarsProps, 'bars' | 'hasToday'>) {
   const every = Math.ceil(bars.length / MAX_NAMES)
   return (
     <svg className="h-5 w-full overflow-visible fill-faint" aria-hidden="true">
       {bars.map(({ key, name }, index) =>
-        index % every === 0 ? (
+        index % every === 0 && !(hasToday && index > bars.length - 1 - every / 2) ? (
           <text
             key={key}
             x={`${(index / bars.length) * 100}%`}
@@ -161,6 +208,11 @@ function Names({ bars }: Pick<BarsProps, 'bars'>) {
             {name}
           </text>
         ) : null,
+      )}
+      {hasToday && (
+        <text x="100%" y="16" textAnchor="end" className="fill-muted font-medium">
+          today
+        </text>
       )}
     </svg>
   )

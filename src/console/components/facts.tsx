@@ -37,11 +37,14 @@ export function Stat({
   value,
   note,
   title,
+  change,
 }: {
   name: string
   value: ReactNode
   note?: ReactNode
   title?: string | undefined
+  /** The figure now and in the period before, from which the change is shown. */
+  change?: readonly [now: number, before: number] | undefined
 }) {
   const explain = (it: ReactNode) => (title === undefined ? it : <Hint text={title}>{it}</Hint>)
   return (
@@ -49,8 +52,24 @@ export function Stat({
       <dt className="text-xs text-muted">{name}</dt>
       <dd className="mt-1 text-[1.75rem]/9 font-semibold tracking-tight tabular">
         {note === undefined ? explain(value) : value}
+        {change !== undefined && <Change now={change[0]} before={change[1]} />}
       </dd>
       {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{explain(note)}</dd>}
     </div>
+  )
+}
+
+/** Shows by how many percent a figure differs from the period before; nothing where that had none. */
+function Change({ now, before }: { now: number; before: number }) {
+  if (before === 0) return null
+  const by = Math.round((now / before - 1) * 100)
+  const text = by === 0 ? '± 0 %' : by > 0 ? `+ ${by} %` : `− ${-by} %`
+  return (
+    <span
+      className="ml-2 text-xs font-normal tracking-normal text-faint"
+      title="Against the period of the same length before. Today is not over."
+    >
+      {text}
+    </span>
   )
 }

@@ -12,6 +12,7 @@ export function DataTable<Row>({
   rows,
   keyOf,
   onOpen,
+  shown,
 }: {
   label: string
   columns: readonly TableColumn<Row>[]
@@ -19,6 +20,8 @@ export function DataTable<Row>({
   keyOf: (row: Row) => string | number
   /** Follows the link of a row that is pressed next to it. */
   onOpen?: (row: Row) => void
+  /** The key of the row that a panel shows. */
+  shown?: string | number | undefined
 }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
@@ -46,7 +49,7 @@ export function DataTable<Row>({
                 const isOther = (target as Element).closest('a, button') !== null
                 if (!isOther && getSelection()?.isCollapsed !== false) onOpen?.(row)
               }}
-              className={`hover:bg-sunken ${onOpen && 'cursor-pointer'}`}
+              className={`hover:bg-sunken ${onOpen && 'cursor-pointer'} ${keyOf(row) === shown ? 'bg-sunken' : ''}`}
             >
               {columns.map(({ name, cell }) => (
                 <td

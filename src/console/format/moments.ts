@@ -11,6 +11,7 @@ const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 /** Dates are written as the browser's language writes them, in the time of the reader, and name its zone. */
 const absolute = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' })
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const clockToSecond = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' })
 const utcDay = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
@@ -33,7 +34,7 @@ const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' 
 const dayOfYear = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 const zone = new Intl.DateTimeFormat('en', { timeZoneName: 'short' })
 
-/** Writes the day and the time of the reader, as `Today 14:05` or `3 Nov 14:05`. Both are Unix milliseconds. */
+/** Writes the day and the time of the reader, as `Today 14:05:23` or `3 Nov 14:05:23`. Both are Unix milliseconds. */
 export function dayAndTime(at: number, now: number): string {
   const names: [number, string][] = [
     [now, 'Today'],
@@ -41,7 +42,7 @@ export function dayAndTime(at: number, now: number): string {
   ]
   const known = names.find(([time]) => dayOfYear.format(time) === dayOfYear.format(at))
   const isThisYear = new Date(at).getFullYear() === new Date(now).getFullYear()
-  return `${known?.[1] ?? (isThisYear ? day : dayOfYear).format(at)} ${clock.format(at)}`
+  return `${known?.[1] ?? (isThisYear ? day : dayOfYear).format(at)} ${clockToSecond.format(at)}`
 }
 
 /** Returns the name of the time zone of the reader, such as `UTC` or `GMT+1`. */

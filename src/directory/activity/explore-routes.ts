@@ -1,15 +1,24 @@
-import type { ExploreAnswer } from '@arcus/protocol/answers/activity'
+import {
+  type ExploreAnswer,
+  type PaymentsAnswer,
+  paymentsQuery,
+} from '@arcus/protocol/answers/activity'
 import { httpCodes } from '@arcus/protocol/answers/errors'
 import type { FastifyInstance } from 'fastify'
+import type { Address } from 'viem'
 import { DAY_SECONDS } from '../../async/time.js'
 import { shareReads } from '../../http/cached-reply.js'
 import { createEventStreams } from '../../http/event-stream.js'
 import { describedAs, type Operation } from '../../http/operation.js'
+import { readQuery } from '../../http/query.js'
 import { blockOf, callerOf, networkOf } from '../../http/rate-limit.js'
-import type { ActivityStore } from '../store/activity.js'
-import { spanOf } from './period.js'
+import type { ActivityStore, SettlementReader } from '../store/activity.js'
+import type { ListingReader } from '../store/listings.js'
+import { isPublicPayee } from '../store/ownership.js'
+import { daysOf, spanOf } from './period.js'
 import type { SettlementFeed } from './settlement-feed.js'
-import { type PublicTotalsReader, toSeries } from './summary.js'
+import type { ShowsSettlements } from './shown-settlements.js'
+import { type PublicTotalsReader, saleFigures, sales, toSeries } from './summary.js'
 
 type Figures = Omit<ExploreAnswer, 'settlements'>
 
@@ -43,7 +52,10 @@ export function createExploreFigures({
       return { at, settled, usd }
     })
     const { '30d': month } = await readTotals(undefined)
-    return { month, days }
+    const own = sales(sums.filter(({ isSelf }) => isSelf))
+    const earlier = { merchantId: undefined, span, since: since - DAYS * DAY_SECONDS, until: since }
+    const { revenue, settled, successRate } = saleFigures(await activity.sums(earlier))
+    return { month, before: { settled, usd: revenue.usd, successRate }, days, own }
   }
 
   return shareReads(CACHE_MS, now, read, { keptTimes: KEPT_TIMES })
@@ -52,6 +64,9 @@ export function createExploreFigures({
 interface ExploreRoutesOptions {
   read(): Promise<Omit<ExploreAnswer, 'settlements'>>
   feed: SettlementFeed
+  store: Pick<SettlementReader, 'page'>
+  listings: Pick<ListingReader, 'findMerchant'>
+  toShown: ShowsSettlements
 }
 
 const tag = 'Activity'
@@ -63,6 +78,16 @@ const exploreOperation: Operation = {
   description: 'Nothing that is not on the chain or in the directory. Up to half a minute old.',
   answers: { 200: 'For everybody.' },
   codes: [httpCodes.unavailable],
+}
+
+const paymentsOperation: Operation = {
+  id: 'listPayments',
+  tag,
+  summary: 'Settled payments, newest first, by seller, buyer, amount, day and network',
+  description:
+    'What the chain shows too, with the seller whose listing speaks for the address that was paid; never which call a buyer made. Paid checks and payments of sellers to themselves are marked.',
+  answers: { 200: 'A page.' },
+  codes: [httpCodes.invalid_request],
 }
 
 const streamOperation: Operation = {
@@ -85,10 +110,10 @@ const crowd = {
   verb: 'follow settlements',
 } as const
 
-/** Serves the payments by day, and the payments as they settle. */
+/** Serves the payments by day, all of them by page, and the payments as they settle. */
 export async function exploreRoutes(
   app: FastifyInstance,
-  { read, feed }: ExploreRoutesOptions,
+  { read, feed, store, listings, toShown }: ExploreRoutesOptions,
 ): Promise<void> {
   const openStream = createEventStreams(app, crowd)
 
@@ -96,6 +121,27 @@ export async function exploreRoutes(
     const [figures, settlements] = await Promise.all([read(), feed.latest()])
     const answer: ExploreAnswer = { ...figures, settlements }
     return reply.header('cache-control', 'no-cache').send(answer)
+  })
+
+  /** Returns the address that a seller is paid at, who is given by it or by an id; `null` for one without a proven address. */
+  async function payToOf(seller: string): Promise<Address | null> {
+    if (/^0x[0-9a-fA-F]{40}$/.test(seller)) return seller.toLowerCase() as Address
+    const merchant = await listings.findMerchant(seller)
+    return merchant !== undefined && isPublicPayee(merchant) ? merchant.payTo : null
+  }
+
+  app.get('/api/payments', describedAs(paymentsOperation), async (request, reply) => {
+    const query = readQuery(paymentsQuery, request.query)
+    const { seller, buyer: payer, cursor: before, from, to, ...filter } = query
+    const payTo = seller === undefined ? undefined : await payToOf(seller)
+    reply.header('cache-control', 'no-cache')
+    if (payTo === null) return reply.send({ items: [], next: null } satisfies PaymentsAnswer)
+    // Money that is given back goes from the seller to the buyer.
+    const sides = filter.state === 'refunded' ? { payer: payTo, payTo: payer } : { payer, payTo }
+    const page = await store.page({ ...filter, ...sides, ...daysOf({ from, to }), before })
+    const items = await toShown(page.items)
+    const next = page.next === undefined ? null : `${page.next.at}.${page.next.id}`
+    return reply.send({ items, next } satisfies PaymentsAnswer)
   })
 
   app.get(

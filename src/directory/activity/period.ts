@@ -81,4 +81,16 @@ export function periodOf(
   return { span, since, until: last + DAY_SECONDS, stepSeconds }
 }
 
+/** Returns the bounds of days (UTC, both within) in Unix milliseconds. Throws a 400 for days that are out of order. */
+export function daysOf({ from, to }: Pick<PeriodQuery, 'from' | 'to'>): {
+  since: number | undefined
+  until: number | undefined
+} {
+  if (from !== undefined && to !== undefined && to < from) {
+    throw parameterFault('to must not be before from.')
+  }
+  const until = to === undefined ? undefined : Date.parse(to) + DAY_SECONDS * 1_000
+  return { since: from === undefined ? undefined : Date.parse(from), until }
+}
+
 const dayOf = (seconds: number) => new Date(seconds * 1000).toISOString().slice(0, 10)

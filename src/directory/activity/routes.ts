@@ -85,6 +85,8 @@ interface ActivityRoutesOptions extends Pick<SharedPorts, 'findRefunds' | 'check
   sessions: Sessions
   /** Finds the last payments to an address, in lower case, that listed nothing. */
   findUnlisted: (payTo: Address) => Promise<ActivityAnswer['unlisted']>
+  /** The wallets in lower case that buy from listed APIs to check them. */
+  checkers: ReadonlySet<Address>
   /** Days for which payments are kept. */
   retentionDays: number
 }
@@ -95,7 +97,8 @@ export async function activityRoutes(
   options: ActivityRoutesOptions,
 ): Promise<void> {
   const { store, tokens, readTotals, checksum, findRefunds, retentionDays, now } = options
-  const render: Rendering = { tokens, checksum, findRefunds }
+  const { checkers } = options
+  const render: Rendering = { tokens, checksum, findRefunds, checkers }
   app.get<OfMerchant>(
     '/api/merchants/:id/activity',
     describedAs(activityOperation),
@@ -187,14 +190,16 @@ function toFilter(
   filters: ReturnType<typeof readQuery<typeof exportQuery>>,
   { now, retentionDays }: Pick<ActivityRoutesOptions, 'now' | 'retentionDays'>,
 ) {
-  const { endpoint, kind, state, ...query } = filters
+  const { endpoint, kind, state, buyer: payer, minAmount, maxAmount, ...query } = filters
   const period = periodOf(query, now(), retentionDays)
   const since = query.range === 'all' ? undefined : period.since * 1000
   const until = query.range === 'custom' ? period.until * 1000 : undefined
-  return { merchantId: merchant.id, endpointId: endpoint, kind, state, since, until }
+  const wanted = { kind, state, payer, minAmount, maxAmount, since, until }
+  return { merchantId: merchant.id, endpointId: endpoint, ...wanted }
 }
 
-interface Rendering extends Pick<ActivityRoutesOptions, 'tokens' | 'checksum' | 'findRefunds'> {}
+interface Rendering
+  extends Pick<ActivityRoutesOptions, 'tokens' | 'checksum' | 'findRefunds' | 'checkers'> {}
 
 async function toRows(rows: readonly Activity[], render: Rendering): Promise<ActivityRow[]> {
   const settled = rows.filter(({ state }) => state === 'settled')
@@ -205,7 +210,7 @@ async function toRows(rows: readonly Activity[], render: Rendering): Promise<Act
 function toRow(
   row: Activity,
   refunded: string | null,
-  { tokens, checksum }: Rendering,
+  { tokens, checksum, checkers }: Rendering,
 ): ActivityRow {
   const token = tokens.find(({ address }) => address === row.asset)
   return {
@@ -231,6 +236,7 @@ function toRow(
     latencyMs: row.latencyMs,
     gasUsd: row.gasCost === null ? null : formatNative(row.gasCost),
     isSelf: row.isSelf,
+    isCheck: checkers.has(row.payer),
   }
 }
 

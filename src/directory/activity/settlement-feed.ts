@@ -1,18 +1,13 @@
 import type { Settlement } from '@arcus/protocol/answers/activity'
-import type { Address } from 'viem'
 import { singleFlight } from '../../async/single-flight.js'
 import type { SharedPorts } from '../ports.js'
 import type { PublicSettlement, SettlementReader } from '../store/activity.js'
-import type { ListingReader } from '../store/listings.js'
-import { findPayee } from '../store/published.js'
 import { findRefunded } from './refunded.js'
-import type { NamedToken } from './summary.js'
+import type { ShowsSettlements } from './shown-settlements.js'
 
 interface SettlementFeedOptions extends Pick<SharedPorts, 'findRefunds'> {
-  store: SettlementReader
-  listings: Pick<ListingReader, 'merchantsPaidTo'>
-  tokens: readonly NamedToken[]
-  checksum: (address: Address) => Address
+  store: Pick<SettlementReader, 'newestRow' | 'settledAfter'>
+  toShown: ShowsSettlements
   lookMs?: number
   log: { warn(details: object, message: string): void }
 }
@@ -33,7 +28,7 @@ export type SettlementFeed = ReturnType<typeof createSettlementFeed>
  * anyway.
  */
 export function createSettlementFeed(options: SettlementFeedOptions) {
-  const { store, listings, tokens, checksum, findRefunds, lookMs = LOOK_MS, log } = options
+  const { store, toShown, findRefunds, lookMs = LOOK_MS, log } = options
   const listeners = new Set<(news: readonly Settlement[]) => void>()
   let kept: { payment: PublicSettlement; shown: Settlement }[] = []
   let seen = new Set<number>()
@@ -85,28 +80,8 @@ export function createSettlementFeed(options: SettlementFeedOptions) {
   }
 
   async function describe(payments: readonly PublicSettlement[]): Promise<typeof kept> {
-    const payees = new Map<Address, Settlement['merchant']>()
-    for (const { payTo } of payments) {
-      if (!payees.has(payTo)) payees.set(payTo, await findPayee(listings, payTo))
-    }
-    const amounts = await findRefunded(findRefunds, payments)
-    return payments.map((payment) => {
-      const { id, at, network, asset, amount, transaction, payTo } = payment
-      const token = tokens.find(({ address }) => address === asset)
-      const shown = {
-        id,
-        at: new Date(at).toISOString(),
-        network,
-        amount: amount.toString(),
-        refunded: amounts.get(id) ?? null,
-        asset: checksum(asset),
-        symbol: token?.symbol ?? null,
-        currency: token?.currency ?? null,
-        transaction,
-        merchant: payees.get(payTo) ?? null,
-      }
-      return { payment, shown }
-    })
+    const shown = await toShown(payments)
+    return payments.map((payment, i) => ({ payment, shown: shown[i] as Settlement }))
   }
 
   /** Reads at most once in the interval, however many ask. */

@@ -1,6 +1,6 @@
 import type { activityStates } from '@arcus/protocol/answers/activity'
 import type { Address, Hex } from 'viem'
-import type { SqlReader } from '../../sql/sql.js'
+import type { SqlReader, Value } from '../../sql/sql.js'
 
 export type ActivityKind = 'verify' | 'settle'
 export type ActivityState = (typeof activityStates)[number]
@@ -106,6 +106,11 @@ export interface ActivityFilter {
   endpointId?: number | undefined
   kind?: ActivityKind | undefined
   state?: ActivityState | undefined
+  /** In lower case. */
+  payer?: Address | undefined
+  /** Atomic units, as decimal digits. */
+  minAmount?: string | undefined
+  maxAmount?: string | undefined
   /** Unix milliseconds. */
   since?: number | undefined
   /** Unix milliseconds; rows from then on are left out. */
@@ -156,13 +161,51 @@ export function latencyStep(ms: number): number {
   return Math.round(whole / unit) * unit
 }
 
-/** A payment that settled, as everybody may see it. */
+/** A payment that settled, or money that was given back, as everybody may see it. */
 export type PublicSettlement = Pick<
   Activity,
-  'id' | 'at' | 'network' | 'payer' | 'payTo' | 'nonce' | 'asset' | 'amount'
-> & { transaction: Hex }
+  'id' | 'at' | 'network' | 'payer' | 'payTo' | 'nonce' | 'asset' | 'amount' | 'isSelf'
+> & { state: 'settled' | 'refunded'; transaction: Hex }
 
-/** Reads the payments that settled, in the order in which they were kept. */
+/** A place in the list of payments. */
+interface PaymentPlace {
+  /** Unix milliseconds. */
+  at: number
+  id: number
+}
+
+/** The payments that are wanted, newest first. Addresses in lower case, amounts in atomic units, times in Unix milliseconds. */
+export interface PaymentFilter {
+  state: PublicSettlement['state']
+  payTo?: Address | undefined
+  payer?: Address | undefined
+  network?: string | undefined
+  minAmount?: string | undefined
+  maxAmount?: string | undefined
+  since?: number | undefined
+  until?: number | undefined
+  /** Only payments before this one. */
+  before?: PaymentPlace | undefined
+  limit: number
+}
+
+/** Rows that one page looks through, since a filter without an index may pass over all of them. */
+export const PAGE_LOOKS_AT = 1_000
+
+type SettlementRow = Omit<PublicSettlement, 'amount' | 'isSelf'> & {
+  amount: string
+  isSelf: number
+}
+
+const columns = `id, at, state, network, payer, pay_to AS "payTo", nonce, asset, amount, "transaction", is_self AS "isSelf"`
+/** As the partial indexes have it, so that the database may use them. */
+const isOnChain = `state IN ('settled', 'refunded') AND "transaction" IS NOT NULL`
+
+const toSettlement = (row: SettlementRow): PublicSettlement => {
+  return { ...row, amount: BigInt(row.amount), isSelf: row.isSelf === 1 }
+}
+
+/** Reads the payments that settled, in the order in which they were kept, or newest first. */
 export function createSettlementReader(sql: SqlReader) {
   return {
     /** The number of the newest row of activity; 0 before the first. */
@@ -170,7 +213,7 @@ export function createSettlementReader(sql: SqlReader) {
       const row = await sql.get<{ id: number | null }>('SELECT max(id) AS id FROM activity')
       return row?.id ?? 0
     },
-    /** Looks through at most `limit` rows after this one. Payments of an owner to themselves are left out. */
+    /** Looks through at most `limit` rows after this one. */
     async settledAfter(
       row: number,
       limit: number,
@@ -181,15 +224,57 @@ export function createSettlementReader(sql: SqlReader) {
       )
       const last = end?.last ?? null
       if (last === null) return { last: row, settled: [] }
-      const rows = await sql.all<Omit<PublicSettlement, 'amount'> & { amount: string }>(
-        `SELECT id, at, network, payer, pay_to AS "payTo", nonce, asset, amount, "transaction" FROM activity
-         WHERE id > $1 AND id <= $2 AND state = 'settled' AND is_self = 0 AND "transaction" IS NOT NULL
-         ORDER BY id`,
+      const rows = await sql.all<SettlementRow>(
+        `SELECT ${columns} FROM activity
+         WHERE id > $1 AND id <= $2 AND state = 'settled' AND "transaction" IS NOT NULL ORDER BY id`,
         [row, last],
       )
-      return { last, settled: rows.map((it) => ({ ...it, amount: BigInt(it.amount) })) }
+      return { last, settled: rows.map(toSettlement) }
     },
+    /**
+     * Reads a page of payments, newest first. It looks through at most `PAGE_LOOKS_AT` of those that an index finds, so that
+     * a page may be short before the end; `next` is the place where the next page begins, `undefined` at the end.
+     */
+    page: (filter: PaymentFilter) => readPage(sql, filter),
   }
 }
 
 export type SettlementReader = ReturnType<typeof createSettlementReader>
+
+async function readPage(
+  sql: SqlReader,
+  filter: PaymentFilter,
+): Promise<{ items: PublicSettlement[]; next: PaymentPlace | undefined }> {
+  const { state, payer, payTo, since = 0, until = Number.MAX_SAFE_INTEGER, limit } = filter
+  const start = filter.before ?? { at: until, id: 0 }
+  const values: Value[] = [state, since, until, start.at, start.id]
+  const add = (value: Value) => `$${values.push(value)}`
+  // A buyer has fewer payments than a seller: theirs are found, and looked through for the seller.
+  const isOf = payer === undefined ? payTo && ['pay_to', payTo] : ['payer', payer]
+  const found = `FROM activity WHERE ${isOnChain} AND state = $1 AND at >= $2 AND at < $3 AND (at, id) < ($4, $5)
+    ${isOf ? `AND ${isOf[0]} = ${add(isOf[1] as Address)}` : ''}`
+  const newestFirst = 'ORDER BY at DESC, id DESC LIMIT'
+  const end = await sql.get<PaymentPlace>(
+    `SELECT at, id ${found} ${newestFirst} 1 OFFSET ${PAGE_LOOKS_AT - 1}`,
+    [...values],
+  )
+  const wanted = [
+    ...(end === undefined ? [] : [`(at, id) >= (${add(end.at)}, ${add(end.id)})`]),
+    ...(payer === undefined || payTo === undefined ? [] : [`pay_to = ${add(payTo)}`]),
+    ...(filter.network === undefined ? [] : [`network = ${add(filter.network)}`]),
+    ...(filter.minAmount === undefined ? [] : [atLeast('amount', add(filter.minAmount))]),
+    ...(filter.maxAmount === undefined ? [] : [atLeast(add(filter.maxAmount), 'amount')]),
+  ]
+  const rows = await sql.all<SettlementRow>(
+    `SELECT ${columns} ${[found, ...wanted].join(' AND ')} ${newestFirst} ${limit + 1}`,
+    values,
+  )
+  const items = rows.slice(0, limit).map(toSettlement)
+  const last = rows.length > limit ? items.at(-1) : end
+  return { items, next: last && { at: last.at, id: last.id } }
+}
+
+/** Returns the condition that one amount, as decimal digits without leading zeros, is not below another. */
+export function atLeast(amount: string, least: string): string {
+  return `(length(${amount}) > length(${least}) OR (length(${amount}) = length(${least}) AND ${amount} >= ${least}))`
+}

@@ -306,6 +306,7 @@ export interface ListingReader {
     wanted: Pick<CallTarget, 'url' | 'toolName'> & { method?: CallMethod | undefined },
     limit: number,
   ): Promise<CatalogEntry[]>
+  /** Those that speak for this payout address, the oldest first, at most 100, without deleted ones. Anybody may list the address. */
   merchantsPaidTo(payTo: Address): Promise<Merchant[]>
   /** At most `limit`, in order of id, without deleted ones. */
   merchantsOwnedBy(owner: Address, limit: number): Promise<Merchant[]>

@@ -12,7 +12,16 @@ import {
   time,
   usd,
 } from './fields.js'
-import { choiceParameter, dayParameter, integerParameter, limitParameter } from './parameters.js'
+import {
+  addressParameter,
+  amountParameter,
+  choiceParameter,
+  cursorParameter,
+  dayParameter,
+  integerParameter,
+  limitParameter,
+  nameParameter,
+} from './parameters.js'
 
 const money = z.object({ amount, usd: z.string() })
 const refunds = money
@@ -189,6 +198,13 @@ const refunded = amount
     'What the seller gave back of it, at most all of it; `null` where nothing. The chain proves it.',
   )
 
+const isSelf = z
+  .boolean()
+  .describe('Whether the payer is the seller or this service. No figure counts such a payment.')
+const isCheck = z
+  .boolean()
+  .describe('Whether it is a paid check: this service bought from the API to see what it delivers.')
+
 const activityRow = z.object({
   amount,
   refunded,
@@ -217,7 +233,8 @@ const activityRow = z.object({
   transaction: hash.nullable(),
   latencyMs: z.number(),
   gasUsd: z.string().nullable(),
-  isSelf: z.boolean(),
+  isSelf,
+  isCheck,
 })
 
 export const activityTable = z.object({
@@ -244,6 +261,9 @@ const tableFilters = {
   ...filters,
   kind: choiceParameter(kind.options).optional(),
   state: choiceParameter(activityStates).optional(),
+  buyer: addressParameter().optional().describe('Only what this address paid.'),
+  minAmount: amountParameter().optional().describe('The least amount, atomic units.'),
+  maxAmount: amountParameter().optional().describe('The most, atomic units.'),
 }
 
 /** The parameters of the reads. Others are refused, because a filter without effect misleads. */
@@ -257,17 +277,25 @@ export const tableQuery = z.strictObject({
   before: integerParameter().optional().describe('`next` of the page before.'),
 })
 
+const publicState = z.enum(['settled', 'refunded'])
+
 const settlement = z
   .object({
     id: z.int().describe('Rises with time.'),
     at: time,
+    state: publicState.describe('`refunded` is money that a seller gives back.'),
     network,
+    payer: address,
+    payTo: address,
+    nonce: hash.nullable().describe('`null` for a call through a channel.'),
     amount,
     refunded,
     asset: address,
     symbol: z.string().nullable(),
     currency,
     transaction: hash,
+    isSelf,
+    isCheck,
     merchant: z
       .object({ id: z.string(), name: z.string() })
       .nullable()
@@ -277,8 +305,46 @@ const settlement = z
 
 export type Settlement = AnswerOf<typeof settlement>
 
+/** Payments of a page of the public list. */
+const MAX_PAYMENTS = 100
+
+/** The parameters of the public list of payments. Others are refused, because a filter without effect misleads. */
+export const paymentsQuery = z.strictObject({
+  seller: nameParameter()
+    .optional()
+    .describe('Only what was paid to this address, or to the payout address of this merchant id.'),
+  buyer: addressParameter().optional().describe('Only what this address paid.'),
+  state: choiceParameter(publicState.options)
+    .prefault('settled')
+    .describe('Payments, or the transfers by which sellers gave money back.'),
+  network: nameParameter().optional().describe('Only on this network, CAIP-2.'),
+  minAmount: amountParameter().optional().describe('The least amount, atomic units.'),
+  maxAmount: amountParameter().optional().describe('The most, atomic units.'),
+  from: dayParameter().optional().describe('The first day, UTC.'),
+  to: dayParameter().optional().describe('The last day, UTC.'),
+  limit: limitParameter(MAX_PAYMENTS)
+    .prefault('50')
+    .describe(`Payments of a page; above ${MAX_PAYMENTS} it counts as ${MAX_PAYMENTS}.`),
+  cursor: cursorParameter().optional().describe('`next` of the page before.'),
+})
+
+export const paymentsAnswer = z.object({
+  items: z.array(settlement).describe('Newest first.'),
+  next: z
+    .string()
+    .nullable()
+    .describe(
+      '`cursor` of the next page; `null` at the end. One request looks through a bounded number of payments, so that a page may be short, or empty, before the end.',
+    ),
+})
+
+export type PaymentsAnswer = AnswerOf<typeof paymentsAnswer>
+
 export const exploreAnswer = z.object({
   month: publicTotals.describe('Of the last 30 days.'),
+  before: z
+    .object({ settled: z.int(), usd, successRate: z.number().nullable() })
+    .describe('The same of the 30 days before those.'),
   days: z
     .array(
       z.object({
@@ -288,6 +354,11 @@ export const exploreAnswer = z.object({
       }),
     )
     .describe('Thirty days with today, oldest first.'),
+  own: z
+    .int()
+    .describe(
+      'Payments of the 30 days that no figure counts: paid checks, and payments of sellers to themselves.',
+    ),
   settlements: z.array(settlement).describe('The latest, newest first.'),
 })
 

@@ -37,6 +37,7 @@ export const routeCosts: Partial<Record<keyof Routes | 'POST /mcp', Partial<Rout
   'GET /api/merchants/{id}/activity': { request: 20 },
   'GET /api/merchants/{id}/activity/breakdown': { request: 20 },
   'GET /api/merchants/{id}/activity.csv': { request: 100 },
+  'GET /api/payments': { request: 20 },
   'POST /mcp': searched,
 }
 

@@ -73,3 +73,35 @@ export function dayParameter() {
     .pipe(z.iso.date(`must be ${rule}`))
     .meta({ wire: { type: 'string', format: 'date' } })
 }
+
+/** An address, which is read in lower case. */
+export function addressParameter() {
+  const rule = 'an address: 0x and 40 hex digits'
+  return z
+    .string(once(rule))
+    .regex(/^0x[0-9a-fA-F]{40}$/, `must be ${rule}`)
+    .transform((text) => text.toLowerCase() as `0x${string}`)
+    .meta({ wire: { type: 'string', pattern: '^0x[0-9a-fA-F]{40}$' } })
+}
+
+/** An amount of atomic units, within the 256 bits that a token has for it. */
+export function amountParameter() {
+  const rule = 'an amount of atomic units: at most 78 decimal digits'
+  return z
+    .string(once(rule))
+    .regex(/^(0|[1-9][0-9]{0,77})$/, `must be ${rule}`)
+    .meta({ wire: { type: 'string', pattern: '^(0|[1-9][0-9]{0,77})$' } })
+}
+
+/** The place of a payment in a list: its time in Unix milliseconds, and its number. */
+export function cursorParameter() {
+  const rule = '`next` of a page'
+  return z
+    .string(once(rule))
+    .regex(/^[0-9]{1,15}[.][0-9]{1,15}$/, `must be ${rule}`)
+    .transform((text) => {
+      const [at = 0, id = 0] = text.split('.').map(Number)
+      return { at, id }
+    })
+    .meta({ wire: { type: 'string' } })
+}

@@ -143,6 +143,7 @@ export const routes = {
   'GET /api/merchants/{id}/stats': { params: ofMerchant, answer: activity.statsAnswer },
   'GET /api/stats': { answer: activity.statsAnswer },
   'GET /api/explore': { answer: exploreAnswer },
+  'GET /api/payments': { query: activity.paymentsQuery, answer: activity.paymentsAnswer },
   'GET /api/settlements/stream': { answer: 'text/event-stream' },
   'GET /api/merchants/{id}/events': {
     params: ofMerchant,

@@ -26,7 +26,12 @@ export type ReadinessAnswer = AnswerOf<typeof readinessAnswer>
 const settling = z
   .object({
     since: time,
-    settled: z.int().describe('Payments. Refunds are counted apart.'),
+    settled: z
+      .int()
+      .describe('Payments of buyers, as every list counts them. Refunds are counted apart.'),
+    own: z
+      .int()
+      .describe('Paid checks, and payments of sellers to themselves, which are no sales.'),
     failed: z
       .int()
       .describe(
@@ -50,12 +55,20 @@ const lane = z.object({
   balanceUsd: usd.nullable(),
 })
 
+const node = z.object({
+  host: z.string().describe('The host alone, because the rest of a URL may be a key.'),
+  answers: z.boolean().nullable().describe('Whether its last call succeeded; `null` before one.'),
+  at: time.nullable(),
+  ms: z.int().nullable().describe('How long that call took.'),
+})
+
 const networkStatus = z.object({
   network,
   chainId: z.int(),
   name: z.string(),
   block: z.object({ number: z.int(), at: time, ageSeconds: z.number() }).nullable(),
   queueLength: z.int(),
+  nodes: z.array(node).describe('In the order of the settings.'),
   lanes: z.array(lane),
   runwayDays: z.number().nullable().describe('Days until gas money runs out; `null` if unknown.'),
 })
@@ -79,6 +92,7 @@ export const statusAnswer = facilitatorStatusAnswer.extend({
 export type ServiceStatus = AnswerOf<typeof statusAnswer>
 export type NetworkStatus = AnswerOf<typeof networkStatus>
 export type LaneStatus = AnswerOf<typeof lane>
+export type NodeStatus = AnswerOf<typeof node>
 export type SettlingStatus = AnswerOf<typeof settling>
 
 /** Everything a stranger must know to use or to check this facilitator. */

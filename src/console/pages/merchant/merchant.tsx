@@ -19,6 +19,7 @@ import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { counted, exactCount, percent, shortCount } from '../../format/amounts.js'
 import { oneLine, sameAddress } from '../../format/untrusted-text.js'
 import { lastDirectory } from '../directory/filter-bar.js'
+import { PublicPayments } from '../payment/table/public-payments.js'
 import { EndpointCard } from './endpoint-card.js'
 import { IdentityChecks } from './identity-checks.js'
 
@@ -146,6 +147,9 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           )}
         </div>
       </div>
+      <Section title="Payments">
+        <PublicPayments fixed={{ seller: id }} />
+      </Section>
     </div>
   )
 }

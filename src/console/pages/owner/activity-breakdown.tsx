@@ -6,11 +6,12 @@ import { Usd } from '../../components/figures.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { PointInTime } from '../../components/moment.js'
 import { DataTable, type TableColumn } from '../../components/table.js'
-import { Hex, UntrustedText } from '../../components/untrusted-text.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
 import { exactCount } from '../../format/amounts.js'
 import { zoneName } from '../../format/moments.js'
+import { Buyer } from '../payment/table/payment-cells.js'
+import { Nothing } from '../payment/table/payments-table.js'
 import type { Chosen, NamedEndpoint } from './activity-filter.js'
-import { Nothing } from './activity-table.js'
 
 /** Shows the range by API, or the buyers who paid most. */
 export function Breakdown({
@@ -112,7 +113,7 @@ function columnsFor(show: (endpointId: number) => void): TableColumn<BreakdownRo
 }
 
 const payerColumns: TableColumn<ActivityBreakdown['topPayers'][number]>[] = [
-  { name: 'Buyer', cell: ({ payer }) => <Hex hex={payer} kind="address" /> },
+  { name: 'Buyer', cell: ({ payer }) => <Buyer address={payer} /> },
   { name: 'Paid', cell: ({ usd }) => <Usd usd={usd} /> },
   { name: 'Payments', cell: ({ count }) => <Count of={count} /> },
 ]

@@ -51,6 +51,8 @@ export function ActivityChart({
         <Bars
           label={`${isRevenue ? 'Revenue' : 'Payments'} by ${isHourly ? 'hour' : 'day'}`}
           bars={bars}
+          columns={['Settled', 'Failed', 'Verified', 'Revenue']}
+          hasToday={!isHourly && answer.range !== 'custom'}
           tones={isRevenue ? ['accent'] : ['accent', 'bad']}
           formatValue={isRevenue ? (value) => shortUsd(value.toFixed(6)) : formatCount}
           onShow={setShown}
@@ -89,6 +91,7 @@ function toBar(point: ActivityPoint, stepSeconds: number, measure: Measure): Bar
     key: at,
     name,
     values: measure === 'revenue' ? [Number(usd)] : [settled, failed],
+    cells: [settled, failed, verifies].map(exactCount).concat(exactUsdc(usd)),
     text: `${name}: ${exactCount(settled)} settled, ${exactCount(failed)} failed, ${exactCount(verifies)} verified, ${exactUsdc(usd)}`,
   }
 }

@@ -3,6 +3,7 @@ import type { ActivityPageFilter, TableFilter } from '../../api/activity-queries
 import { useSearchState } from '../../components/search-state.js'
 import { Select } from '../../components/select.js'
 import { oneLine } from '../../format/untrusted-text.js'
+import { listSchema } from '../payment/table/payment-filter.js'
 import { measures } from './activity-chart.js'
 
 export interface NamedEndpoint {
@@ -41,14 +42,11 @@ export const views = [
 const DAY_MS = 86_400_000
 /** While somebody types a year, the field holds years long gone. */
 const OLDEST = '2020-01-01'
-/** Pages that the address remembers. */
-export const MAX_PAGES = 200
 
 const dayBefore = (days: number) => new Date(Date.now() - days * DAY_MS).toISOString().slice(0, 10)
 const keysOf = (options: readonly (readonly [string, ...unknown[]])[]) =>
   options.map(([key]) => key)
 const isDay = (text: string) => /^\d{4}-\d{2}-\d{2}$/.test(text)
-const isTurned = (text: string) => /^\d{1,15}(\.\d{1,15})*$/.test(text)
 
 /** Keeps everything that was chosen in the address of the page, so that a link or a reload leads to the same. */
 export function useFilter(endpoints: readonly NamedEndpoint[]) {
@@ -57,7 +55,7 @@ export function useFilter(endpoints: readonly NamedEndpoint[]) {
       range: keysOf(ranges),
       from: isDay,
       to: isDay,
-      page: isTurned,
+      ...listSchema,
       show: keysOf(shows),
       view: keysOf(views),
       chart: keysOf(measures),
@@ -72,7 +70,8 @@ export function useFilter(endpoints: readonly NamedEndpoint[]) {
     ...periodOf(range, values),
     endpoint: values.endpoint === undefined ? undefined : Number(values.endpoint),
   }
-  const table: TableFilter = { ...filter, ...show[2] }
+  const { buyer, min: minAmount, max: maxAmount } = values
+  const table: TableFilter = { ...filter, ...show[2], buyer, minAmount, maxAmount }
   return {
     range,
     filter,
@@ -81,10 +80,13 @@ export function useFilter(endpoints: readonly NamedEndpoint[]) {
     view: views.find(([key]) => key === values.view)?.[0] ?? '',
     chart: measures.find(([key]) => key === values.chart)?.[0] ?? '',
     /** Where each page begins that was turned to, after the first one. */
-    turned: values.page?.split('.').map(Number) ?? [],
+    turned: values.page?.split('_') ?? [],
+    open: values.open,
+    values,
     /** Other rows begin at their first page. */
     choose: (wanted: typeof values) =>
-      set({ ...values, ...('chart' in wanted ? {} : { page: '' }), ...wanted }),
+      set({ ...values, ...('chart' in wanted ? {} : { page: '', open: '' }), ...wanted }),
+    openRow: (open: string) => set({ ...values, open }),
   }
 }
 

@@ -1,14 +1,10 @@
 import { ArcusError } from '@arcus/client/calls'
-import type {
-  ActivitySummary,
-  ReasonCount,
-  UnlistedPayment,
-} from '@arcus/protocol/answers/activity'
+import type { ActivitySummary, UnlistedPayment } from '@arcus/protocol/answers/activity'
 import type { MerchantView } from '@arcus/protocol/answers/listings'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
-import { activityQuery } from '../../api/activity-queries.js'
-import { Button, ButtonLink } from '../../components/button.js'
+import { lazy, Suspense, useEffect, useMemo } from 'react'
+import { activityBeforeQuery, activityQuery } from '../../api/activity-queries.js'
+import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Stat } from '../../components/facts.js'
 import { Segmented } from '../../components/field.js'
@@ -27,11 +23,14 @@ import {
 import { failureText } from '../../format/failures.js'
 import { forgetSession } from '../../wallet/session.js'
 import { Alerts, useNewestActivity } from './activity-alerts.js'
-import { Breakdown } from './activity-breakdown.js'
 import { ActivityChart } from './activity-chart.js'
 import { FilterBar, type NamedEndpoint, useFilter, views } from './activity-filter.js'
 import { ActivityTable, TableControls } from './activity-table.js'
 import { SignedIn } from './sign-in.js'
+
+const Breakdown = lazy(() =>
+  import('./activity-breakdown.js').then((it) => ({ default: it.Breakdown })),
+)
 
 /** Shows the payments of a listing to its owner. They are private, so the wallet signs in to read them. */
 export function Activity({ merchant }: { merchant: MerchantView }) {
@@ -89,6 +88,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
   const chosen = useFilter(endpoints)
   const newest = useNewestActivity(merchantId)
   const query = useQuery(activityQuery(merchantId, chosen.filter))
+  const before = useQuery(activityBeforeQuery(merchantId, chosen.filter, query.data))
   useSessionEnd(newest.error ?? query.error)
 
   return (
@@ -101,7 +101,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
       >
         {(answer) => (
           <div className="space-y-4">
-            <ActivityFigures summary={answer.summary} />
+            <ActivityFigures summary={answer.summary} before={before.data?.summary} />
             <Unlisted payments={answer.unlisted} />
             <div className="grid gap-4 lg:grid-cols-3">
               <Card className="min-w-0 p-4 sm:p-5 lg:col-span-2">
@@ -118,7 +118,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                 />
               </Card>
             </div>
-            <Card className="overflow-hidden">
+            <Card>
               <div className="flex flex-wrap items-center justify-between gap-2 border-b border-line px-4 py-3">
                 <Segmented
                   legend="Table"
@@ -127,7 +127,7 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
                   onChange={(view) => chosen.choose({ view })}
                 />
                 {chosen.view === '' && (
-                  <span className="flex gap-2">
+                  <span className="flex flex-wrap gap-2">
                     <TableControls merchantId={merchantId} chosen={chosen} />
                   </span>
                 )}
@@ -135,7 +135,9 @@ function ActivityPanel({ merchant }: { merchant: MerchantView }) {
               {chosen.view === '' ? (
                 <ActivityTable merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
               ) : (
-                <Breakdown merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
+                <Suspense>
+                  <Breakdown merchantId={merchantId} endpoints={endpoints} chosen={chosen} />
+                </Suspense>
               )}
             </Card>
           </div>
@@ -168,7 +170,16 @@ function revenueNote({ refunds, selfPayments: { count } }: ActivitySummary): str
 }
 
 /** Shows the totals of a range, net of refunds. */
-function ActivityFigures({ summary }: { summary: ActivitySummary }) {
+function ActivityFigures({
+  summary,
+  before,
+}: {
+  summary: ActivitySummary
+  /** Of the period before. */
+  before: ActivitySummary | undefined
+}) {
+  const since = (of: (it: ActivitySummary) => number) =>
+    before === undefined ? undefined : ([of(summary), of(before)] as const)
   const { settle, revenue, refunds, payers } = summary
   return (
     <Card className="p-4 sm:p-5">
@@ -176,24 +187,28 @@ function ActivityFigures({ summary }: { summary: ActivitySummary }) {
         <Stat
           name="Revenue"
           value={<Usd usd={revenue.usd} />}
+          change={since((it) => Number(it.revenue.usd))}
           title={`After ${exactCount(refunds.count)} refunds, ${exactUsdc(refunds.usd)} in all`}
           note={revenueNote(summary)}
         />
         <Stat
           name="Payments"
           value={shortCount(settle.settled)}
+          change={since((it) => it.settle.settled)}
           title={`${exactCount(settle.settled)} of ${exactCount(settle.count)} payment requests were settled`}
           note={`${exactCount(settle.failed)} failed`}
         />
         <Stat
           name="Buyers"
           value={shortCount(payers.unique)}
+          change={since((it) => it.payers.unique)}
           title={`${exactCount(payers.unique)} different buyers, ${exactCount(payers.repeat)} of them paid more than once`}
           note={`${exactCount(payers.repeat)} came back`}
         />
         <Stat
           name="Success rate"
           value={percent(settle.successRate)}
+          change={since((it) => it.settle.successRate ?? 0)}
           title="A payment counts as failed if it was found valid and was then not settled. Failures that a buyer causes count once a day."
           note="of valid payments"
         />
@@ -224,9 +239,9 @@ function Unlisted({ payments }: { payments: readonly UnlistedPayment[] }) {
   )
 }
 
-const SHOWN = 6
+const SHOWN = 5
 
-/** Lists the reasons for failures and refusals, the most frequent first. */
+/** Lists the reasons for failed and refused payments, the most frequent first, on one scale. */
 function Failures({
   failures,
   refusals,
@@ -235,66 +250,57 @@ function Failures({
   onShow: (show: 'failed' | 'refused') => void
 }) {
   const failed = failures.filter(({ kind }) => kind === 'settle')
-  const invalid = failures.filter(({ kind }) => kind === 'verify')
-  return (
-    <div className="space-y-5">
-      <Reasons title="Failed payments" reasons={failed} onShow={() => onShow('failed')} />
-      {refusals.length > 0 && (
-        <Reasons
-          title="Refused payments"
-          note="Never found valid, used before, or over a limit. They do not count in the success rate."
-          reasons={refusals}
-          onShow={() => onShow('refused')}
-        />
-      )}
-      {invalid.length > 0 && <Reasons title="Verified, and not valid" reasons={invalid} />}
-    </div>
-  )
-}
-
-function Reasons({
-  title,
-  note,
-  reasons,
-  onShow,
-}: {
-  title: string
-  note?: string
-  reasons: readonly ReasonCount[]
-  /** Shows the payments themselves. */
-  onShow?: () => void
-}) {
-  const most = Math.max(...reasons.map(({ count }) => count))
+  const reasons = [
+    ...failed.map((it) => ({ ...it, show: 'failed' as const })),
+    ...refusals.map((it) => ({ ...it, show: 'refused' as const })),
+  ].sort((a, b) => b.count - a.count)
+  const most = reasons[0]?.count ?? 1
   const rest = reasons.slice(SHOWN).reduce((sum, { count }) => sum + count, 0)
   return (
     <section>
-      <div className="mb-3 flex items-center justify-between gap-3">
-        <h3 className="text-sm font-semibold">{title}</h3>
-        {reasons.length > 0 && onShow !== undefined && (
-          <Button size="sm" variant="quiet" className="-mr-3" onClick={onShow}>
-            Show them
-          </Button>
-        )}
-      </div>
-      {note !== undefined && <p className="mb-3 text-xs text-muted">{note}</p>}
+      <h3 className="mb-3 text-sm font-semibold">Not settled, by reason</h3>
       {reasons.length === 0 && <p className="text-sm text-muted">Nothing failed in this period.</p>}
       <ul className="space-y-3">
-        {reasons.slice(0, SHOWN).map(({ reason, count }) => (
-          <li key={reason}>
-            <p className="flex items-baseline justify-between gap-3 text-sm">
-              <span title={reason} className="min-w-0 break-words">
-                {failureText(reason)}
+        {reasons.slice(0, SHOWN).map(({ reason, count, show }) => (
+          <li key={`${show} ${reason}`}>
+            <button
+              type="button"
+              onClick={() => onShow(show)}
+              title="Press to see these payments."
+              className="group w-full text-left"
+            >
+              <span className="flex items-baseline justify-between gap-3 text-sm">
+                <span className="min-w-0 break-words group-hover:text-accent">
+                  {failureText(reason)}
+                </span>
+                <span className="whitespace-nowrap tabular text-muted">
+                  {exactCount(count)} {show}
+                </span>
               </span>
-              <span className="tabular text-muted">{exactCount(count)}</span>
-            </p>
-            <svg className="mt-1 block h-1.5 w-full" aria-hidden="true" preserveAspectRatio="none">
-              <rect width="100%" height="100%" rx="3" className="fill-sunken" />
-              <rect width={`${(count / most) * 100}%`} height="100%" rx="3" className="fill-bad" />
-            </svg>
+              <svg
+                className="mt-1 block h-1.5 w-full"
+                aria-hidden="true"
+                preserveAspectRatio="none"
+              >
+                <rect width="100%" height="100%" rx="3" className="fill-sunken" />
+                <rect
+                  width={`${(count / most) * 100}%`}
+                  height="100%"
+                  rx="3"
+                  className={show === 'failed' ? 'fill-bad' : 'fill-faint'}
+                />
+              </svg>
+            </button>
           </li>
         ))}
         {rest > 0 && <li className="text-xs text-muted">and {exactCount(rest)} more</li>}
       </ul>
+      {refusals.length > 0 && (
+        <p className="mt-3 text-xs text-muted">
+          Refused: never found valid, used before, or over a limit. These do not count in the
+          success rate.
+        </p>
+      )}
     </section>
   )
 }

@@ -1,5 +1,5 @@
 import { ArcusError } from '@arcus/client/calls'
-import type { PaymentStatus, RefundPaid } from '@arcus/protocol/answers/payments'
+import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { Link, useSearch } from 'wouter'
@@ -16,7 +16,9 @@ import { PageTitle } from '../../components/page.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { duration, exactCount } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
+import { paymentStates } from '../../format/payment-states.js'
 import { OwnAttestation } from './attestation.js'
+import { GivenBack } from './table/payment-cells.js'
 
 /** Shows the payment of a payer and nonce; the query distinguishes several of them. */
 export function PaymentPage(place: { network: string; payer: string; nonce: string }) {
@@ -101,22 +103,6 @@ function Payments({ payments }: { payments: readonly PaymentStatus[] }) {
   )
 }
 
-const states = {
-  queued: { name: 'Queued', meaning: 'Accepted, and waiting for its transaction.' },
-  submitted: { name: 'Sent', meaning: 'Sent to the chain. This page updates by itself.' },
-  confirmed: { name: 'Confirmed', meaning: 'The seller has the money. This is final.' },
-  failed: { name: 'Failed', meaning: 'No money was moved.' },
-  used: { name: 'Used elsewhere', meaning: 'It failed here, and others used it on chain.' },
-} as const
-
-const tones: Record<PaymentStatus['state'], Tone> = {
-  queued: 'warn',
-  submitted: 'warn',
-  confirmed: 'ok',
-  failed: 'bad',
-  used: 'warn',
-}
-
 /** A payment in a list of those of its transaction. */
 function PaymentLine({ payment }: { payment: PaymentStatus }) {
   return (
@@ -127,14 +113,14 @@ function PaymentLine({ payment }: { payment: PaymentStatus }) {
       <span className="min-w-0 flex-1 basis-64 font-mono text-xs break-all text-muted">
         {payment.payer} → {payment.payTo}
       </span>
-      <Badge tone={tones[payment.state]}>{states[payment.state].name}</Badge>
+      <Badge tone={paymentStates[payment.state].tone}>{paymentStates[payment.state].name}</Badge>
     </li>
   )
 }
 
 /** Everything that is known about a payment: from whom, for what, when, and its proofs. */
 function PaymentCard({ payment }: { payment: PaymentStatus }) {
-  const { name, meaning } = states[payment.state]
+  const { name, meaning, tone } = paymentStates[payment.state]
   return (
     <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
       <Card>
@@ -147,11 +133,11 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
               {payment.refund === null ? (
                 meaning
               ) : (
-                <GivenBack {...payment} refund={payment.refund} />
+                <GivenBack {...payment} refunded={payment.refund.amount} />
               )}
             </p>
           </div>
-          <Badge tone={tones[payment.state]}>{name}</Badge>
+          <Badge tone={tone}>{name}</Badge>
         </div>
         <PaymentFacts payment={payment} />
         <div className="flex gap-4 border-t border-line px-5 py-3 text-xs text-muted">
@@ -175,24 +161,17 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
   )
 }
 
-/** Says how much of a payment the seller gave back, and what it cost in the end. */
-function GivenBack({ refund, ...payment }: PaymentStatus & { refund: RefundPaid }) {
-  const kept = (BigInt(payment.amount) - BigInt(refund.amount)).toString()
-  const returned = <Money {...payment} amount={refund.amount} />
-  if (kept === '0') return <>The seller gave all of it back: {returned}. Both are final.</>
-  return (
-    <>
-      The seller gave {returned} back and kept <Money {...payment} amount={kept} />. Both are final.
-    </>
-  )
-}
-
 function PaymentFacts({ payment }: { payment: PaymentStatus }) {
   const { network, transaction, refund, errorReason, errorMessage } = payment
   return (
     <dl className="divide-y divide-line px-5 text-sm">
       <Fact name="From">
         <Hex hex={payment.payer} kind="address" network={network} isFull />
+        <p className="text-xs">
+          <Link href={`/buyers/${payment.payer}`} className={`text-muted ${quietLink}`}>
+            All payments of this buyer
+          </Link>
+        </p>
       </Fact>
       <Fact name="To">
         <Hex hex={payment.payTo} kind="address" network={network} isFull />

@@ -1,7 +1,12 @@
-import type { LaneStatus, NetworkStatus, ServiceStatus } from '@arcus/protocol/answers/service'
+import type {
+  LaneStatus,
+  NetworkStatus,
+  NodeStatus,
+  ServiceStatus,
+} from '@arcus/protocol/answers/service'
 import { useQuery } from '@tanstack/react-query'
 import { statusQuery } from '../../api/queries.js'
-import { Badge } from '../../components/badge.js'
+import { Badge, Dot } from '../../components/badge.js'
 import { TextLink } from '../../components/button.js'
 import { Card, Section } from '../../components/card.js'
 import { Latency, Stat } from '../../components/facts.js'
@@ -11,7 +16,7 @@ import { Moment, useIsOld } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
 import { DataTable, type TableColumn } from '../../components/table.js'
 import { Hex } from '../../components/untrusted-text.js'
-import { counted, exactCount, percent } from '../../format/amounts.js'
+import { counted, duration, exactCount, percent } from '../../format/amounts.js'
 import { roughSpan } from '../../format/moments.js'
 
 /** Shows the state of the service, read again every five seconds. */
@@ -24,12 +29,14 @@ export function StatusPage() {
         {(status) => (
           <div className="space-y-10">
             <Headline status={status} readAt={query.dataUpdatedAt} />
+            <Parts status={status} readAt={query.dataUpdatedAt} />
             <LastDay {...status.settling.day} />
             {status.networks.map((network) => (
               <NetworkSection
                 key={network.network}
                 network={network}
-                isReadable={isReadable(network, status)}
+                readAt={query.dataUpdatedAt}
+                canRead={isReadable(network, status)}
               />
             ))}
           </div>
@@ -79,7 +86,6 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
   const isOld = useIsOld(readAt)
   const known = standingOf(status)
   const [dot, border] = tones[isOld ? 'warn' : known.tone]
-  const problems = status.checks.filter(({ ok, warning }) => !ok || warning === true)
   const upSeconds = (Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000
   return (
     <section className={`rounded-2xl border bg-raised px-5 py-5 shadow-card ${border}`}>
@@ -95,16 +101,6 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
           </p>
         </div>
       </div>
-      {problems.length > 0 && (
-        <ul className="mt-4 space-y-1 border-t border-line pt-4 text-sm">
-          {problems.map(({ name, ok, detail }) => (
-            <li key={name}>
-              <Badge tone={ok ? 'warn' : 'bad'}>{name}</Badge>{' '}
-              <span className="break-words text-muted">{grouped(detail)}</span>
-            </li>
-          ))}
-        </ul>
-      )}
     </section>
   )
 }
@@ -126,8 +122,79 @@ function grouped(detail: string): string {
   return [...new Set(parts)].join('; ')
 }
 
-function LastDay({ settled, failed, refunds, ...figures }: ServiceStatus['settling']['day']) {
-  const refunded = counted(refunds, { one: '# refund', other: '# refunds' }, exactCount)
+/** What a person can do about a part of the service that does not work, by the beginning of its name. */
+const repairs = [
+  [
+    'journal',
+    'Check the disk, or the database server. Payments wait until the journal can be written.',
+  ],
+  ['leases', 'Check the database server and the network to it.'],
+  ['disk', 'Make room: nothing but payments is kept.'],
+  ['chain', 'Ask the operators of the nodes below, or name another node in the settings.'],
+  ['relayers', 'Send USDC to the wallets below that need gas; a closed lane says why.'],
+  ['directory', 'Payments go on. It starts again by itself; if it does not, its log says why.'],
+  ['facilitator', 'Start the half that settles payments; its log says why it does not answer.'],
+] as const
+
+const RUNBOOK = 'docs/operations.md'
+
+/** Shows every part of the service with its state, and what to do about one that does not work. */
+function Parts({ status, readAt }: { status: ServiceStatus; readAt: number }) {
+  const isOld = useIsOld(readAt)
+  return (
+    <Section title="Parts">
+      <Card>
+        <ul className="divide-y divide-line text-sm">
+          {status.checks.map(({ name, ok, warning, detail }) => {
+            const isGood = ok && warning !== true
+            const repair = repairs.find(([start]) => name.startsWith(start))?.[1]
+            const tone = isOld ? 'plain' : ok ? (isGood ? 'ok' : 'warn') : 'bad'
+            const state = isOld ? 'not known' : ok ? (isGood ? 'works' : 'warning') : 'fails'
+            return (
+              <li key={name} className="flex flex-wrap items-baseline gap-x-4 gap-y-1 px-5 py-2.5">
+                <span className="w-44 shrink-0 font-medium">{partName(name)}</span>
+                <span className="w-20 shrink-0">
+                  <Dot tone={tone}>{state}</Dot>
+                </span>
+                <span className="min-w-0 flex-1 basis-64 break-words text-muted">
+                  {grouped(detail)}
+                  {!isGood && !isOld && repair !== undefined && (
+                    <span className="block text-ink">{repair}</span>
+                  )}
+                </span>
+              </li>
+            )
+          })}
+        </ul>
+        <p className="border-t border-line px-5 py-3 text-xs text-muted">
+          For the operator: each fault and its cure stands in the runbook,{' '}
+          <span className="font-mono">{RUNBOOK}</span>, under “Alerts” and “What can fail”.{' '}
+          <TextLink href="/how-it-works">How a payment settles</TextLink> is for everybody.
+        </p>
+      </Card>
+    </Section>
+  )
+}
+
+/** Names a part as people say it; checks of a network keep its name. */
+function partName(check: string): string {
+  const [part = '', ...rest] = check.split(' ')
+  const names: Record<string, string> = {
+    disk: 'Disk',
+    leases: 'Leases',
+    facilitator: 'Facilitator',
+    journal: 'Journal of payments',
+    chain: 'Chain',
+    relayers: 'Relayer lanes',
+    directory: 'Directory thread',
+  }
+  return [names[part] ?? part, ...rest].join(' ')
+}
+
+function LastDay({ settled, own, failed, refunds, ...figures }: ServiceStatus['settling']['day']) {
+  const refundNote =
+    refunds === 0 ? '' : counted(refunds, { one: '# refund', other: '# refunds' }, exactCount)
+  const ownNote = own === 0 ? '' : `and ${exactCount(own)} paid checks and own payments`
   return (
     <Section title="Last 24 hours">
       <Card className="p-5">
@@ -135,16 +202,12 @@ function LastDay({ settled, failed, refunds, ...figures }: ServiceStatus['settli
           <Stat
             name="Payments"
             value={exactCount(settled)}
-            note={refunds > 0 ? refunded : undefined}
+            note={[ownNote, refundNote].filter((it) => it !== '').join(', ') || 'by buyers'}
           />
           <Stat name="Failed" value={exactCount(failed)} />
           <Stat name="Success rate" value={percent(figures.successRate)} />
           <Latency name="Settle time" p50={figures.p50Ms} p95={figures.p95Ms} />
         </dl>
-        <p className="mt-4 text-xs text-muted">
-          With paid checks of Arcus and payments of sellers to themselves, which{' '}
-          <TextLink href="/payments">the list of payments</TextLink> leaves out.
-        </p>
       </Card>
     </Section>
   )
@@ -152,9 +215,22 @@ function LastDay({ settled, failed, refunds, ...figures }: ServiceStatus['settli
 
 const NOTHING = '–'
 
-function NetworkSection({ network, isReadable }: { network: NetworkStatus; isReadable: boolean }) {
-  const { name, block, queueLength, lanes, runwayDays } = network
-  const runwayNote = runwayDays === null ? 'too little spent to estimate' : 'at the pace of today'
+function NetworkSection({
+  network,
+  readAt,
+  canRead,
+}: {
+  network: NetworkStatus
+  readAt: number
+  canRead: boolean
+}) {
+  const { name, block, queueLength, nodes, lanes, runwayDays } = network
+  // Nothing is ready while nobody knows.
+  const isOld = useIsOld(readAt)
+  const isReadable = canRead && !isOld
+  const isPaid = lanes.some(({ balanceUsd }) => balanceUsd !== null)
+  const spent = runwayDays === null ? 'too little spent to estimate' : 'at the pace of today'
+  const runwayNote = isPaid ? spent : 'not read yet'
   return (
     <Section title={name} note={<span className="font-mono text-xs">{network.network}</span>}>
       <Card>
@@ -163,7 +239,11 @@ function NetworkSection({ network, isReadable }: { network: NetworkStatus; isRea
             name="Last block"
             value={block === null ? NOTHING : exactCount(block.number)}
             note={
-              block === null ? 'the chain cannot be read' : `${roughSpan(block.ageSeconds)} old`
+              block === null
+                ? 'the chain cannot be read'
+                : isOld
+                  ? 'when last read'
+                  : `${roughSpan(block.ageSeconds)} old`
             }
           />
           <Stat name="Queue" value={exactCount(queueLength)} />
@@ -178,6 +258,14 @@ function NetworkSection({ network, isReadable }: { network: NetworkStatus; isRea
             note={isReadable ? runwayNote : 'not known'}
           />
         </dl>
+        <div className="border-t border-line">
+          <DataTable
+            label={`Nodes of ${name}`}
+            columns={nodeColumns(isOld)}
+            rows={nodes.map((node, index) => ({ ...node, index }))}
+            keyOf={({ index }) => index}
+          />
+        </div>
         <div className="border-t border-line">
           <DataTable
             label="Relayers"
@@ -196,6 +284,22 @@ const laneStates = {
   unfunded: ['warn', 'needs gas'],
   closed: ['bad', 'closed'],
 } as const
+
+/** The nodes of the chain, which are asked in this order. */
+function nodeColumns(isOld: boolean): TableColumn<NodeStatus & { index: number }>[] {
+  return [
+    { name: 'Node', cell: ({ host }) => <span className="font-mono text-xs">{host}</span> },
+    {
+      name: 'State',
+      cell: ({ answers }) => {
+        if (isOld || answers === null) return <Badge>not known</Badge>
+        return answers ? <Badge tone="ok">answers</Badge> : <Badge tone="bad">no answer</Badge>
+      },
+    },
+    { name: 'Last call', cell: ({ at }) => (at === null ? NOTHING : <Moment at={at} />) },
+    { name: 'Took', cell: ({ ms }) => duration(ms) },
+  ]
+}
 
 /** The relayer wallets. Each sends its own transactions in order. */
 function laneColumns(network: string, isReadable: boolean): TableColumn<LaneStatus>[] {
@@ -221,7 +325,7 @@ function laneColumns(network: string, isReadable: boolean): TableColumn<LaneStat
     { name: 'In flight', cell: ({ inFlight }) => inFlight },
     {
       name: 'Gas left',
-      cell: ({ balanceUsd }) => (balanceUsd === null ? NOTHING : <Usd usd={balanceUsd} />),
+      cell: ({ balanceUsd }) => (balanceUsd === null ? 'not read yet' : <Usd usd={balanceUsd} />),
     },
   ]
 }

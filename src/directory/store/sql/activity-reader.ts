@@ -8,6 +8,7 @@ import {
   type ActivityScope,
   type ActivityStore,
   type ActivitySum,
+  atLeast,
   MAX_TOP_PAYERS,
   type PayerDetail,
   type PayerTotals,
@@ -92,6 +93,7 @@ function stepOf(filter: ActivityFilter, before: number, from: number, limit: num
       ['endpoint_id =', filter.endpointId],
       ['kind =', filter.kind],
       ['state =', filter.state],
+      ['payer =', filter.payer],
       ['at >=', filter.since],
       ['at <', filter.until],
     ] as const
@@ -100,6 +102,10 @@ function stepOf(filter: ActivityFilter, before: number, from: number, limit: num
     values.push(value)
     return [`AND ${condition} $${values.length}`]
   })
+  const add = (value: Value) => `$${values.push(value)}`
+  const { minAmount, maxAmount } = filter
+  if (minAmount !== undefined) conditions.push(`AND ${atLeast('amount', add(minAmount))}`)
+  if (maxAmount !== undefined) conditions.push(`AND ${atLeast(add(maxAmount), 'amount')}`)
   const text = `SELECT ${columns} FROM activity WHERE merchant_id = $1 AND id < $2 AND id >= $3 ${conditions.join(' ')}
     ORDER BY id DESC LIMIT $4`
   return { text, values }

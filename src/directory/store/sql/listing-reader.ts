@@ -23,6 +23,8 @@ import {
   toMerchant,
 } from './listing-rows.js'
 
+/** Merchants of one payout address in an answer. All of them have the same owner, or the key of the address. */
+const MAX_PAID_TO = 100
 /** Merchants that the public sees: neither hidden nor deleted. */
 const isPublic = 'm.hidden_reason IS NULL AND m.deleted_at IS NULL'
 /** The condition of the function of this name. */
@@ -49,7 +51,10 @@ function createMerchantReader(sql: SqlReader) {
     findMerchant: async (id) => (await merchants('WHERE id = $1', [id]))[0],
     findMerchants: (ids) => findMerchants(sql, ids),
     merchantsPaidTo: (payTo) =>
-      merchants('WHERE pay_to = $1 AND deleted_at IS NULL ORDER BY created_at, id', [payTo]),
+      merchants(
+        `WHERE pay_to = $1 AND deleted_at IS NULL AND ${speaksForPayTo} ORDER BY created_at, id LIMIT ${MAX_PAID_TO}`,
+        [payTo],
+      ),
     merchantsOwnedBy: (owner, limit) =>
       merchants('WHERE owner = $1 AND deleted_at IS NULL ORDER BY id LIMIT $2', [owner, limit]),
     merchantsOfferedTo: (address, now) =>
@@ -74,7 +79,7 @@ async function readMerchants(
   rest: string,
   values: readonly Value[],
 ): Promise<Merchant[]> {
-  return (await sql.all<MerchantRow>(`SELECT * FROM merchants ${rest}`, values)).map(toMerchant)
+  return (await sql.all<MerchantRow>(`SELECT * FROM merchants m ${rest}`, values)).map(toMerchant)
 }
 
 function findMerchants(sql: SqlReader, ids: readonly string[]): Promise<Merchant[]> {

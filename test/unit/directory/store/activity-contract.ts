@@ -2,10 +2,12 @@ import fc from 'fast-check'
 import type { Address } from 'viem'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Stores } from '../../../../src/app/stores/stores.js'
-import type {
-  ActivityFilter,
-  ActivityStore,
-  NewActivity,
+import {
+  type ActivityFilter,
+  type ActivityStore,
+  type NewActivity,
+  PAGE_LOOKS_AT,
+  type PaymentFilter,
 } from '../../../../src/directory/store/activity.js'
 import { anActivity } from '../../../support/an-activity.js'
 import { save } from '../../../support/directory/a-catalog.js'
@@ -128,6 +130,69 @@ export function describeActivity(name: string, open: () => Promise<Engine>): voi
         [61_000, 1],
         [3_600_000, 1],
       ])
+    })
+
+    describe('the public list of payments', () => {
+      const [buyer2, shop2] = [payerOf(2), payerOf(3)]
+      const settled = { state: 'settled', limit: 2 } as const
+      /** Reads every page and returns the amounts. */
+      async function walk(
+        filter: Partial<PaymentFilter>,
+      ): Promise<{ pages: number; all: bigint[] }> {
+        const all: bigint[] = []
+        for (let pages = 1, before: PaymentFilter['before']; ; pages++) {
+          const { items, next } = await stores.settlements.page({ ...settled, ...filter, before })
+          all.push(...items.map(({ amount }) => amount))
+          if (next === undefined) return { pages, all }
+          before = next
+        }
+      }
+
+      it('is newest first, by page, and has what is on the chain only', async () => {
+        await store.append([
+          anActivity({ amount: 1n, at: noon + 5 }),
+          anActivity({ amount: 2n, payer: buyer2 }),
+          anActivity({ amount: 3n, at: noon + 9, isSelf: true }),
+          anActivity({ amount: 4n, payTo: shop2, payer: buyer2 }),
+          anActivity({ amount: 5n, state: 'failed', settlementId: null, transaction: null }),
+          anActivity({ amount: 6n, kind: 'verify', state: 'valid', settlementId: null }),
+          anActivity({ amount: 7n, transaction: null }),
+          givenBack({ amount: 8n }),
+        ])
+        expect((await walk({})).all).toEqual([3n, 1n, 4n, 2n])
+        expect((await walk({ state: 'refunded' })).all).toEqual([8n])
+        expect((await walk({ payer: buyer2 })).all).toEqual([4n, 2n])
+        expect((await walk({ payTo: shop2 })).all).toEqual([4n])
+        expect((await walk({ payTo: shop, payer: buyer2 })).all).toEqual([2n])
+        expect((await walk({ since: noon + 5, until: noon + 9 })).all).toEqual([1n])
+        expect((await walk({ network: 'eip155:1' })).all).toEqual([])
+        const { items } = await stores.settlements.page({ ...settled, limit: 1 })
+        expect(items).toMatchObject([{ isSelf: true, state: 'settled', payTo: shop }])
+        expect(items[0]).not.toHaveProperty('resource')
+      })
+
+      it('compares amounts of any length as numbers', async () => {
+        const amounts = [9n, 10n, 99n, 100n, 10n ** 30n]
+        await store.append(amounts.map((amount) => anActivity({ amount })))
+        const { all: some } = await walk({ minAmount: '10', maxAmount: '100' })
+        expect(some).toEqual([100n, 99n, 10n])
+        expect((await walk({ minAmount: String(10n ** 30n) })).all).toEqual([10n ** 30n])
+        const owned = await store.list({ merchantId: 'weather', limit: 9, minAmount: '100' })
+        expect(owned.map(({ amount }) => amount)).toEqual([10n ** 30n, 100n])
+        const ofPayer = { merchantId: 'weather', limit: 9, payer: buyer2 }
+        expect(await store.list(ofPayer)).toEqual([])
+      })
+
+      it('looks through a bounded number of rows, and goes on after them', async () => {
+        const rows = Array.from({ length: PAGE_LOOKS_AT + 1 }, (_, i) =>
+          anActivity({ at: noon + i }),
+        )
+        await store.append([anActivity({ amount: 7n, at: noon - 1 }), ...rows])
+        const first = await stores.settlements.page({ ...settled, maxAmount: '7' })
+        expect(first).toMatchObject({ items: [], next: { at: noon + 1 } })
+        expect(await walk({ maxAmount: '7' })).toEqual({ pages: 2, all: [7n] })
+        expect((await walk({ limit: 100 })).all).toHaveLength(PAGE_LOOKS_AT + 2)
+      })
     })
 
     it('drops old rows in slices, never the sums', async () => {

@@ -1,0 +1,16 @@
+export interface FilterFields {
+  /** What can be chosen here. */
+  names: readonly (keyof typeof labels)[]
+  values: Partial<Record<keyof typeof labels, string | undefined>>
+  choose: (wanted: Partial<Record<keyof typeof labels, string>>) => void
+}
+
+export const labels = {
+  seller: 'Seller',
+  buyer: 'Buyer',
+  min: 'At least',
+  max: 'At most',
+  from: 'From',
+  to: 'To',
+  network: 'Network',
+} as const

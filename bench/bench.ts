@@ -3,6 +3,7 @@
  * on. Without such a name it is `run.ts`, the comparison with the official packages. Most need `npm run build` first.
  */
 const alone = [
+  'added',
   'attestation',
   'beside',
   'catalog',

@@ -12,6 +12,7 @@ const secretMembers = [
   'serializedTransaction',
   'signedTransaction',
   'rpcUrls',
+  'pushUrls',
   'RELAYER_PRIVATE_KEYS',
   'relayerSigner',
   'RELAYER_SIGNER_URL',

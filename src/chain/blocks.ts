@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import { BlockRhythm } from './block-rhythm.js'
 import type { Rpc } from './rpc.js'
 import { RpcUnavailableError } from './rpc-errors.js'
 
@@ -80,8 +81,18 @@ export async function findFirstBlockSince(
   return from
 }
 
-/** On average polling adds half of this to a settle, against blocks of half a second. */
+/** Without a rhythm polling adds half of this to a settle on average. */
 const BUSY_POLL_MS = 40
+/** The least time between two polls while a block is due. */
+const CLOSE_POLL_MS = 4
+/** What a node says about a new block is waited for so long, and after an untrue word none is heard for so long. */
+const TOLD_WAIT_MS = 200
+const DEAF_MS = 1_200
+/** For so long after a true word the feed relies on the next one, and polls by itself only so often. */
+const TOLD_TRUST_MS = 2_000
+const WATCHDOG_POLL_MS = 250
+/** A last poll without the block is made so long before it is due: it keeps the rhythm exact. */
+const BEFORE_DUE_MS = 2
 /** On a chain that makes a block as soon as something is sent, polling costs little and a wait is felt. */
 const LEAST_POLL_MS = 10
 /** The number of polls between a transaction and its block. */
@@ -105,6 +116,13 @@ export class BlockFeed {
   #laggingSince: number | undefined
   /** Since when a node shows a head and not the blocks below it. */
   #gapSince: number | undefined
+  /** When blocks come, on a clock that nobody sets. */
+  readonly #rhythm = new BlockRhythm()
+  #idlePolls = 0
+  /** The block that a node said there is, and when it said so. */
+  #told = { number: 0, at: Number.NEGATIVE_INFINITY }
+  /** When such news last proved true in time. */
+  #toldTruthAt = Number.NEGATIVE_INFINITY
   #isBusy = false
   #isStopped = false
   #timer: NodeJS.Timeout | undefined
@@ -135,6 +153,21 @@ export class BlockFeed {
     if (this.#polling === undefined) this.#schedule()
   }
 
+  /**
+   * Notes that a node says there is a new block, and asks for it at once. While such news prove true, the feed asks rarely by
+   * itself. After news that no head followed none are heard for a second.
+   */
+  tell(number: number): void {
+    const now = performance.now()
+    const newest = this.#latest?.number
+    if (newest === undefined) return
+    const isWaiting = this.#told.number > newest && now - this.#told.at < DEAF_MS
+    if (number <= newest || isWaiting) return
+    this.#told = { number, at: now }
+    this.#isPoked = true
+    if (this.#polling === undefined) this.#schedule()
+  }
+
   /** While busy the feed polls often, else once a second. */
   setBusy(isBusy: boolean): void {
     const becameBusy = isBusy && !this.#isBusy
@@ -161,13 +194,49 @@ export class BlockFeed {
   #schedule(): void {
     if (this.#isStopped) return
     clearTimeout(this.#timer)
-    const wanted = Math.min(BUSY_POLL_MS, this.#usualWaitMs / POLLS_A_BLOCK)
-    const pauseMs = this.#isBusy ? Math.max(LEAST_POLL_MS, wanted) : IDLE_POLL_MS
+    const wantedMs = this.#isBusy ? this.#busyPauseMs() : this.#idlePauseMs()
+    const pauseMs = this.#isTold() ? CLOSE_POLL_MS : wantedMs
     const delay = this.#isPoked ? 0 : pauseMs
     this.#isPoked = false
     this.#timer = setTimeout(() => {
       this.#polling = this.#poll()
     }, delay)
+  }
+
+  /** Returns whether a node has just said that there is a block which the others do not show yet. */
+  #isTold(): boolean {
+    const isNews = this.#told.number > (this.#latest?.number ?? 0)
+    return isNews && performance.now() - this.#told.at < TOLD_WAIT_MS
+  }
+
+  /** Returns the pause before the next poll while somebody waits for a block: short while one is due, else longer. */
+  #busyPauseMs(): number {
+    const wanted = Math.min(BUSY_POLL_MS, this.#usualWaitMs / POLLS_A_BLOCK)
+    if (performance.now() - this.#toldTruthAt < TOLD_TRUST_MS) return WATCHDOG_POLL_MS
+    const due = this.#rhythm.due((this.#latest?.number ?? 0) + 1)
+    if (due === undefined) return Math.max(LEAST_POLL_MS, wanted)
+    const now = performance.now()
+    const untilDueMs = due.from - BEFORE_DUE_MS - now
+    if (untilDueMs > 0) return Math.min(untilDueMs, Math.max(BUSY_POLL_MS, due.periodMs / 3))
+    const step = Math.max(CLOSE_POLL_MS, (due.to - due.from) / POLLS_A_BLOCK)
+    const lateMs = Math.max(0, now - due.to)
+    return Math.min(BUSY_POLL_MS, step + lateMs / 4)
+  }
+
+  /**
+   * Returns the pause while nobody waits: a second on average. A poll in the middle of the time in which a block is due halves
+   * that time; without a rhythm the pauses differ, so that polls meet every part of a block.
+   */
+  #idlePauseMs(): number {
+    const due = this.#rhythm.due((this.#latest?.number ?? 0) + 1)
+    if (due === undefined) return IDLE_POLL_MS * (0.75 + ((this.#idlePolls++ * 0.618) % 1) / 2)
+    const untilMiddleMs = (due.from + due.to) / 2 - performance.now()
+    const earliest = IDLE_POLL_MS - due.periodMs / 2
+    const periods = Math.max(0, Math.ceil((earliest - untilMiddleMs) / due.periodMs))
+    return Math.min(
+      IDLE_POLL_MS * 1.25,
+      Math.max(LEAST_POLL_MS, untilMiddleMs + periods * due.periodMs),
+    )
   }
 
   async #poll(): Promise<void> {
@@ -182,8 +251,11 @@ export class BlockFeed {
   }
 
   async #readHead(): Promise<void> {
+    const sentAt = performance.now()
     const head = await readBlock(this.#rpc, 'latest')
     if (head === undefined) return
+    this.#rhythm.note(head.number, sentAt)
+    if (this.#isTold() && head.number >= this.#told.number) this.#toldTruthAt = sentAt
     this.#heardAt = Date.now()
     const latest = this.#latest
     if (latest === undefined) return this.#accept(head)

@@ -8,6 +8,7 @@ import { createCodedReader } from '../chain/accounts.js'
 import { createAuthorizationUses } from '../chain/authorization-uses.js'
 import { BlockFeed } from '../chain/blocks.js'
 import { relayerMulticallOf, watchContracts } from '../chain/deployments.js'
+import { HeadPush } from '../chain/head-push.js'
 import { createPaymentFactsReader } from '../chain/payment-facts.js'
 import { createPermit2Uses } from '../chain/permit2-uses.js'
 import { createRpc, type Rpc } from '../chain/rpc.js'
@@ -75,6 +76,9 @@ export async function openNetwork(
   const tokens = await readTokens(rpc, keccak256, settings, ports.settings.minAmount)
   const multicall = ownMulticall(ports.signers, ports.settings.multicallWallets)
   const chain = openChain(rpc, tokens)
+  const push = new HeadPush(settings.pushUrls ?? [], (number) => chain.feed.tell(number))
+  push.start()
+  teardown.add('news of blocks', () => push.stop())
   const watches = await watchChain({ rpc, tokens, multicall, ports, log })
   const { tokenWatches, batchWatch, permit2Watches, multicallWatch } = watches
   const mayGuard = multicall.wallets.length === ports.signers.length

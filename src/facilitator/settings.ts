@@ -25,6 +25,8 @@ export interface NetworkSettings {
   readonly chainId: number
   /** Nodes; the first is the primary. They may carry access keys: never logged, never answered. */
   readonly rpcUrls: readonly string[]
+  /** Nodes that say by WebSocket when there is a new block; secret like the others. */
+  readonly pushUrls?: readonly string[]
   /** The stablecoins that are settled; the first is the default one. */
   readonly assets: readonly [Address, ...Address[]]
   readonly explorerUrl?: string | undefined

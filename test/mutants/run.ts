@@ -4,13 +4,15 @@
  *
  *   npm run test:mutants                  a hundred faults, others each time
  *   npm run test:mutants -- --seed WORD   the hundred of an earlier run, which printed this word
+ *   npm run test:mutants -- --count 40    so many instead of a hundred
  *   npm run test:mutants -- --gate        the sample of `.ci/run`: always the same, and all that are written by hand
  *   npm run test:mutants -- --all         every fault there is, which takes hours
  *   npm run test:mutants -- WORD ...      those whose name has one of these words
  *   npm run test:mutants -- --list ...    none: prints them
  *
  * Ends with 1 when one of `equal.ts` is noticed or gone, or when fewer are noticed than `FLOOR` says. The others are printed:
- * they show where tests are thin. A test that only ran out of its time has noticed nothing.
+ * they show where tests are thin. A test that ran out of its time has noticed a fault if it does so twice with it, and not
+ * without it.
  */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
@@ -35,7 +37,7 @@ import { written } from './written.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const copied = ['src', 'packages', 'test', 'migrations', 'package.json', 'tsconfig.json']
-const linked = ['node_modules', 'contracts']
+const linked = ['node_modules', 'contracts', 'examples', 'docs']
 const COPIES = 2
 /** A tester whose thread a fault blocks is killed after this, milliseconds. */
 const RUN_TIMEOUT_MS = 120_000
@@ -125,15 +127,20 @@ function readWritten(): Fault[] {
 function choose(args: readonly string[], made: readonly Fault[], byHand: readonly Fault[]) {
   if (args.includes('--gate')) return [...byHand, ...draw(made, 'gate', DRAWN_BY_GATE)]
   if (args.includes('--all')) return [...byHand, ...made]
-  const at = args.indexOf('--seed')
-  const words = args.filter((it, i) => !it.startsWith('--') && (at < 0 || i !== at + 1))
+  const isValue = (i: number) => ['--seed', '--count'].includes(args[i - 1] ?? '')
+  const words = args.filter((it, i) => !it.startsWith('--') && !isValue(i))
   if (words.length > 0) {
     return [...byHand, ...made].filter(({ name }) => words.some((word) => name.includes(word)))
   }
-  const seed = args[at + 1] ?? ''
-  const drawn = at >= 0 && seed !== '' ? seed : randomBytes(4).toString('hex')
-  print(`${DRAWN} of ${made.length} faults, drawn with --seed ${drawn}`)
-  return draw(made, drawn, DRAWN)
+  const seed = argumentOf(args, '--seed') ?? randomBytes(4).toString('hex')
+  const count = Number(argumentOf(args, '--count') ?? DRAWN)
+  print(`${count} of ${made.length} faults, drawn with --seed ${seed}`)
+  return draw(made, seed, count)
+}
+
+function argumentOf(args: readonly string[], name: string): string | undefined {
+  const at = args.indexOf(name)
+  return at < 0 ? undefined : args[at + 1]
 }
 
 /** Its name gives each fault its number, so that a change of one file hardly changes what is drawn of the others. */
@@ -205,13 +212,39 @@ async function findUnfit(copies: readonly Copy[], tests: readonly string[]): Pro
 async function tryFault(copy: Copy, fault: Fault): Promise<Answer> {
   const path = join(copy.folder, fault.file)
   const code = readFileSync(path, 'utf8')
-  writeFileSync(path, code.slice(0, fault.start) + fault.text + code.slice(fault.end))
+  const faulty = code.slice(0, fault.start) + fault.text + code.slice(fault.end)
+  /** Runs tests with the fault, or without it. */
+  const run = (tests: readonly string[], isFaulty = true) => {
+    writeFileSync(path, isFaulty ? faulty : code)
+    return runTests(copy, { changed: fault.file, tests })
+  }
   try {
-    return await runTests(copy, { changed: fault.file, tests: fault.tests })
+    return await tryTests(fault.tests, run)
   } finally {
     writeFileSync(path, code)
     copy.tester?.send({ changed: fault.file, tests: [] } satisfies Request)
   }
+}
+
+/** Runs the tests of a fault until one notices it. */
+async function tryTests(
+  tests: readonly string[],
+  run: (tests: readonly string[], isFaulty?: boolean) => Promise<Answer>,
+): Promise<Answer> {
+  let answer: Answer = { verdict: 'not noticed', by: '' }
+  for (let rest = tests; rest.length > 0; ) {
+    answer = await run(rest)
+    const late = fileOf(answer.by)
+    if (answer.verdict !== 'timed out' || !rest.includes(late)) return answer
+    // A busy machine is late as well. What hangs is late with the fault once more, and not without it.
+    answer = await run([late])
+    if (answer.verdict === 'timed out' && (await run([late], false)).verdict === 'not noticed') {
+      return { ...answer, verdict: 'noticed' }
+    }
+    if (answer.verdict !== 'not noticed' && answer.verdict !== 'timed out') return answer
+    rest = rest.slice(rest.indexOf(late) + 1)
+  }
+  return answer
 }
 
 async function runTests(copy: Copy, request: Request): Promise<Answer> {

@@ -3,7 +3,13 @@
  * read nor compiled again. A process of its own, so that a fault that hangs is killed with it.
  */
 import { join } from 'node:path'
-import { createVitest, type TestCase, type TestModule } from 'vitest/node'
+import {
+  BaseSequencer,
+  createVitest,
+  type TestCase,
+  type TestModule,
+  type TestSpecification,
+} from 'vitest/node'
 
 export interface Request {
   /** The file that changed, or was put back, since the last request. */
@@ -12,7 +18,7 @@ export interface Request {
   tests: readonly string[]
 }
 
-/** A time-out is no verdict: a machine that is busy ends a test as well. */
+/** A time-out alone is no verdict: a machine that is busy ends a test as well. */
 export type Verdict = 'noticed' | 'not noticed' | 'timed out' | 'does not load'
 
 export interface Answer {
@@ -24,6 +30,13 @@ export interface Answer {
 const root = process.cwd()
 /** A test that takes longer is ended: it is too slow for a room, milliseconds. */
 const testTimeout = 10_000
+
+/** Runs files in the order in which they are asked for. */
+class AsAsked extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return files
+  }
+}
 
 const vitest = await createVitest(
   'test',
@@ -37,6 +50,7 @@ const vitest = await createVitest(
     pool: 'threads',
     maxWorkers: 1,
     bail: 1,
+    sequence: { sequencer: AsAsked },
     testTimeout,
     reporters: [{}],
   },

@@ -42,7 +42,7 @@ export const written: readonly Written[] = [
     promise: 'an answer shows the channel after its transaction',
     find: 'Math.max(job.blockNumber ?? 0, headBlock())',
     replace: 'headBlock()',
-    tests: ['test/unit/facilitator/batch/batch-outcomes.test.ts'],
+    tests: ['test/unit/facilitator/batch/outcomes.test.ts'],
   },
   {
     file: 'packages/protocol/src/x402/attestation-digest.ts',

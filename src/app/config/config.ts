@@ -166,8 +166,9 @@ function networkConfig(
   set: Settings,
   group: 'MAINNET' | 'TESTNET',
 ): NetworkConfig[] {
-  const rpcUrls = set[`${group}_RPC_URLS`]
-  if (rpcUrls === undefined) return []
+  const nodes = set[`${group}_RPC_URLS`]
+  if (nodes === undefined) return []
+  const { rpcUrls, pushUrls } = nodes
   const { chainId, explorerUrl, publicRpcUrl } = networks[network]
   const assets = Object.freeze([
     ...(set[`${group}_ASSETS`] ?? [DEFAULT_ASSET]),
@@ -180,6 +181,7 @@ function networkConfig(
       network,
       chainId,
       rpcUrls,
+      pushUrls,
       assets,
       publicRpcUrls,
       explorerUrl: explorer,

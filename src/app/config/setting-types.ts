@@ -134,20 +134,39 @@ export const originList = () =>
     },
   )
 
-/** Takes a comma list of http(s) URLs. They may carry access keys, so a complaint names only the position. */
-export const urlList = () =>
-  z.string().transform((text, context): readonly string[] => {
+/** The nodes of a chain: those that are asked, and those that only say when there is a new block. */
+export interface NodeUrls {
+  readonly rpcUrls: readonly string[]
+  readonly pushUrls: readonly string[]
+}
+
+/**
+ * Takes a comma list of http(s) URLs, with ws(s) ones among them if any. They may carry access keys, so a complaint names only
+ * the position.
+ */
+export const nodeUrls = () =>
+  z.string().transform((text, context): NodeUrls => {
     const urls = text.split(',').map((url) => url.trim())
+    const complain = (message: string) => context.addIssue({ code: 'custom', message })
+    const rpcUrls = urls.filter((url) => parseHttpUrl(url) !== undefined)
+    const pushUrls = urls.filter(isWebSocketUrl)
     urls.forEach((url, index) => {
-      if (parseHttpUrl(url) !== undefined) return
+      if (rpcUrls.includes(url) || pushUrls.includes(url)) return
       const which = urls.length === 1 ? '' : `entry ${index + 1} `
-      context.addIssue({ code: 'custom', message: `${which}must be an http:// or https:// URL` })
+      complain(`${which}must be an http://, https://, ws:// or wss:// URL`)
     })
-    if (new Set(urls).size < urls.length) {
-      context.addIssue({ code: 'custom', message: 'names the same URL twice' })
+    if (rpcUrls.length === 0 && pushUrls.length > 0) {
+      complain(
+        'needs an http:// or https:// URL too: those with ws:// only say when there is a block',
+      )
     }
-    return concealed(urls)
+    if (new Set(urls).size < urls.length) complain('names the same URL twice')
+    return Object.freeze({ rpcUrls: concealed(rpcUrls), pushUrls: concealed(pushUrls) })
   })
+
+function isWebSocketUrl(text: string): boolean {
+  return URL.canParse(text) && /^wss?:$/.test(new URL(text).protocol)
+}
 
 /** The proxies that are trusted to name the caller's address: none, all, the last `n`, or the named ones. */
 export type TrustProxy = boolean | number | readonly string[]

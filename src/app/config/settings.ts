@@ -9,12 +9,12 @@ import {
   httpUrl,
   integer,
   minAmount,
+  nodeUrls,
   oneOf,
   origin,
   originList,
   payToAllowed,
   trustProxy,
-  urlList,
 } from './setting-types.js'
 
 /** USDC at its genesis address on both Arc networks. */
@@ -38,9 +38,9 @@ export const settings = z.object({
   DIRECTORY_URL: origin().optional(),
   DATABASE_URL: databaseUrl().default({ kind: 'sqlite', path: './data/arcus.db' }),
   DATABASE_POOL_SIZE: integer(2, 500).default(10),
-  MAINNET_RPC_URLS: urlList().optional(),
+  MAINNET_RPC_URLS: nodeUrls().optional(),
   MAINNET_ASSETS: addressList().optional(),
-  TESTNET_RPC_URLS: urlList().optional(),
+  TESTNET_RPC_URLS: nodeUrls().optional(),
   TESTNET_ASSETS: addressList().optional(),
   BUYBACK_ADDRESS: address().optional(),
   HOSTED_CLAIM_SECONDS: integer(5, 43_200).default(3_600),

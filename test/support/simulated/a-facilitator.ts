@@ -56,14 +56,10 @@ export function aTerms(changes: Partial<NetworkTerms> = {}): NetworkTerms {
   }
 }
 
-/** The check of payments and the settler, over a relayer and the chain that it sends to. */
-export function aFacilitator(
-  { database }: World,
-  { relayer, journal, reads }: Process,
-  changes: (served: Network) => Partial<Network> = () => ({}),
-) {
+/** The network of a process, as the schemes see it. */
+export function aNetwork({ relayer, reads }: Process): Network {
   const { feed } = reads
-  const served: Network = {
+  return {
     ...reads,
     terms: aTerms(),
     permit2: {
@@ -87,6 +83,16 @@ export function aFacilitator(
     screening: undefined,
     tokenMismatch: () => undefined,
   }
+}
+
+/** The check of payments and the settler, over a relayer and the chain that it sends to. */
+export function aFacilitator(
+  { database }: World,
+  process: Process,
+  changes: (served: Network) => Partial<Network> = () => ({}),
+) {
+  const { relayer, journal } = process
+  const served = aNetwork(process)
   const checkPayment = createPaymentCheck({
     served: new Map([[network, { ...served, ...changes(served) }]]),
     journal,

@@ -178,6 +178,18 @@ describe('an OpenAPI document', () => {
       '',
       'https://eu.example.com/weather',
     ],
+    [[{ url: 'https://a.example/{zone}' }], '', 'https://a.example/{zone}/weather'],
+    [
+      [{ url: 'https://a.example/{zone}', variables: 'eu' }],
+      '',
+      'https://a.example/{zone}/weather',
+    ],
+    [
+      [{ url: 'https://a.example/{zone}', variables: { zone: {} } }],
+      '',
+      'https://a.example/{zone}/weather',
+    ],
+    [[{}, { url: 'https://b.example' }], '', undefined],
   ])('with the servers %j and the server %j calls %s', (servers, server, url) => {
     const { listing, skipped } = listingFromOpenApi(
       { ...document, servers },

@@ -4,10 +4,9 @@ import { dirname, join } from 'node:path'
 import type { Price } from '@arcus/merchant'
 import { createRefunds, type Refunds, type RefundsOptions } from '@arcus/merchant/refunds'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
-import type { FacilitatorClient } from '@x402/core/server'
 import { type PaymentPayload, SettleError, type SettleResponse } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
-import { expect, it, onTestFinished, vi } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import {
   aFacilitator,
   aPayload,
@@ -65,14 +64,14 @@ async function setUpRefunds(
 ): Promise<RefundSetup> {
   const { path = aLedgerPath(), ...looks } = options
   const sent: PaymentPayload[] = []
-  const facilitator = {
-    async settle(payload: PaymentPayload) {
+  const facilitator = aFacilitator({
+    settle(payload) {
       sent.push(payload)
       const answer = answers.shift() ?? success
       if (answer instanceof Error) throw answer
       return answer
     },
-  } as unknown as FacilitatorClient
+  })
   const refunds = await createRefunds({ facilitator, signer, path, ...looks })
   onTestFinished(() => refunds.close())
   return { refunds, path, sent }
@@ -152,6 +151,42 @@ it.each([
   const { app } = await aMeteredShop(setup, charge)
   const settlement = readSettlement(await buy(app, { url: '/tool' }))
   expect(settlement.extra?.refund).toBe(refund)
+})
+
+describe('a handler that gives a fixed price back', () => {
+  async function giveBack(part?: string, options: { refunds?: Refunds; payTo?: string } = {}) {
+    const setup = await setUpRefunds()
+    const { refunds = setup.refunds, payTo = signer.address } = options
+    const config = { x402: { price: '$0.05', payTo } } as const
+    const { app, facilitator } = await aShop(
+      (it) => it.get('/tool', { config }, async ({ payment }) => payment?.refund(part)),
+      { x402: { refunds } },
+    )
+    return { ...setup, facilitator, response: await buy(app, { url: '/tool' }) }
+  }
+
+  it.each([
+    [undefined, { charged: '0', refund: '50000' }],
+    ['$0.02', { charged: '30000', refund: '20000' }],
+    ['50000', { charged: '0', refund: '50000' }],
+  ])('settles once, and says what %s leaves', async (part, extra) => {
+    const { response, facilitator, refunds, sent } = await giveBack(part)
+    expect([response.statusCode, response.body]).toEqual([200, extra.refund])
+    expect(readSettlement(response)).toMatchObject({ success: true, transaction, extra })
+    expect(facilitator.settled).toBe(1)
+    await vi.waitFor(() => expect(refunds.pending()).toEqual([]), { timeout: 15_000 })
+    expect(sent).toMatchObject([{ accepted: { amount: extra.refund, payTo: payer } }])
+  })
+
+  it.each([
+    ['more than was paid', '$0.06', {}],
+    ['nothing', '0', {}],
+    ['what another account was paid', '$0.02', { payTo: payer.toLowerCase() }],
+  ])('fails where it is %s, and settles nothing', async (_, part, options) => {
+    const { response, facilitator, sent } = await giveBack(part, options)
+    expect(response.statusCode).toBe(500)
+    expect([facilitator.settled, sent]).toEqual([0, []])
+  })
 })
 
 it.each(['$0', '$0.00', '0'])('a call that used %s settles nothing', async (charge) => {

@@ -40,6 +40,7 @@ describe('readConfig', () => {
           network: 'eip155:5042',
           chainId: 5042,
           rpcUrls: ['https://rpc.mainnet.arc.io'],
+          pushUrls: [],
           assets: ['0x3600000000000000000000000000000000000000'],
           publicRpcUrls: ['https://rpc.mainnet.arc.io'],
           explorerUrl: 'https://explorer.arc.io',
@@ -278,10 +279,23 @@ describe('readConfig', () => {
   })
 
   it('names a bad node address by position and never repeats it', () => {
-    const found = problems({ MAINNET_RPC_URLS: 'https://ok.example,wss://node.example/secret-key' })
-    expect(found).toEqual(['MAINNET_RPC_URLS entry 2 must be an http:// or https:// URL.'])
+    const found = problems({ MAINNET_RPC_URLS: 'https://ok.example,ftp://node.example/secret-key' })
+    expect(found).toEqual([
+      'MAINNET_RPC_URLS entry 2 must be an http://, https://, ws:// or wss:// URL.',
+    ])
     expect(problems({ MAINNET_RPC_URLS: 'https://a.example,https://a.example' })).toHaveLength(1)
     expect(problems({ MAINNET_RPC_URLS: 'https://a.example,' })).toHaveLength(1)
+  })
+
+  it('tells nodes that are asked from those that push', () => {
+    const urls = 'wss://a.example/secret-key,https://a.example'
+    const [network] = read({ MAINNET_RPC_URLS: urls }).networks
+    expect(network?.rpcUrls).toEqual(['https://a.example'])
+    expect(network?.pushUrls).toEqual(['wss://a.example/secret-key'])
+    expect(JSON.stringify(network)).not.toContain('secret-key')
+    expect(problems({ MAINNET_RPC_URLS: 'wss://a.example/secret-key' })).toEqual([
+      'MAINNET_RPC_URLS needs an http:// or https:// URL too: those with ws:// only say when there is a block.',
+    ])
   })
 
   it('refuses assets without the node list', () => {

@@ -359,6 +359,23 @@ describe('Try it', () => {
     await press(page, pay)
     await card.getByText('Paid', { exact: true }).waitFor()
     expect(before - (await balance())).toBe(10_000n)
+    // The time is that of this payment, as the service measured it.
+    const hash = await card.getByRole('link', { name: /^0x/ }).getAttribute('href')
+    const [payment] = (await world.get(hash ?? '')).body.payments
+    const ms = Date.parse(payment.updatedAt) - Date.parse(payment.createdAt)
+    const time = ms < 1_000 ? `${ms} ms` : `${Math.round(ms / 100) / 10} s`
+    await card.getByText(`Settled in ${time}.`, { exact: true }).waitFor()
+    expect(await card.getByRole('listitem').allTextContents()).toEqual([
+      'Accepted: done',
+      expect.stringMatching(/^Sent: doneafter \d/),
+      `Confirmed: doneafter ${time}`,
+    ])
+    // After a visit to another page the answer that was paid for is still there.
+    await card.getByRole('link', { name: 'Look the payment up' }).click()
+    await page.getByRole('heading', { name: 'Payment' }).waitFor()
+    await page.goBack()
+    await card.getByText(`Settled in ${time}.`, { exact: true }).waitFor()
+    await card.getByRole('region', { name: 'Answer' }).waitFor()
     expect(faults).toEqual([])
   })
 

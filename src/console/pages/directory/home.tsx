@@ -1,6 +1,6 @@
 import type { EndpointCard } from '@arcus/protocol/answers/discovery'
 import type { MerchantView } from '@arcus/protocol/answers/listings'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Suspense, useState } from 'react'
 import { endpointsQuery, merchantQuery, settingsQuery } from '../../api/queries.js'
 import { Button, ButtonLink, TextLink } from '../../components/button.js'
@@ -132,7 +132,10 @@ function OpenPanel({
   endpoint: MerchantView['endpoints'][number]
 }) {
   const { data: settings } = useQuery(settingsQuery)
-  const [opened, setOpened] = useState<Press>()
+  const client = useQueryClient()
+  // An earlier try of this page, which Back leads to, is shown again.
+  const wasTried = client.getQueryData(['try', merchant.id, endpoint.state.id]) !== undefined
+  const [opened, setOpened] = useState<Press | undefined>(wasTried ? 'fields' : undefined)
   const buttons = (
     <Buttons
       endpoint={endpoint}

@@ -10,6 +10,7 @@ import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { manyLines, oneLine } from '../../../format/untrusted-text.js'
 import type { TryAttempt } from './attempt.js'
 import type { EndpointReply, SignedPayment } from './payment.js'
+import { PaymentLine } from './payment-line.js'
 import { endOf, type PaymentStanding, useStanding } from './standing.js'
 
 /** Shows how the last attempt ended: the answer, the cost, the transaction and the receipt. */
@@ -24,11 +25,11 @@ export function Result({ attempt, symbol }: { attempt: TryAttempt; symbol: strin
       </Notice>
     )
   }
-  if (reply === undefined) return null
+  if (reply === undefined) return signed && <PaymentLine payment={payment} />
   const answer = reply.ok && <Answer reply={reply} />
   if (signed === undefined || standing === undefined) {
     return (
-      <div className="space-y-4">
+      <div className="flex flex-1 flex-col gap-4">
         {reply.ok && (
           <Notice title="The API asked for no payment">
             It answered {reply.status} without one, and nothing was signed.
@@ -39,7 +40,8 @@ export function Result({ attempt, symbol }: { attempt: TryAttempt; symbol: strin
     )
   }
   return (
-    <div className="space-y-4">
+    <div className="flex flex-1 flex-col gap-4">
+      {standing !== 'unsent' && <PaymentLine payment={payment} />}
       <Outcome standing={standing} signed={signed} reply={reply} isOpen={isOpen} />
       {answer}
       <Money
@@ -166,7 +168,7 @@ function Answer({ reply }: { reply: EndpointReply & { ok: true } }) {
     URL.revokeObjectURL(url)
   }
   return (
-    <section aria-label="Answer" className="space-y-2">
+    <section aria-label="Answer" className="flex flex-1 flex-col gap-2">
       <div className="flex flex-wrap items-center gap-3">
         <h5 className="text-sm font-medium">Answer</h5>
         <Badge tone={reply.status < 400 ? 'ok' : 'warn'}>{reply.status}</Badge>
@@ -186,7 +188,7 @@ function Answer({ reply }: { reply: EndpointReply & { ok: true } }) {
         <pre
           // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls takes the focus
           tabIndex={0}
-          className="max-h-96 overflow-auto rounded-lg border border-line bg-sunken p-4 font-mono text-xs leading-5 break-words whitespace-pre-wrap"
+          className="max-h-96 min-h-40 flex-1 basis-0 overflow-auto rounded-lg border border-line bg-sunken p-4 font-mono text-xs leading-5 break-words whitespace-pre-wrap"
         >
           <bdi dir="ltr">{manyLines(text, MAX_SHOWN_CHARS)}</bdi>
         </pre>

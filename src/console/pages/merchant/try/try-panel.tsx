@@ -163,7 +163,7 @@ function Act({
           {isHeld ? HELD : <Progress step={step} isReady={payer !== undefined} />}
         </p>
       </div>
-      <div className={isBegun ? 'min-h-120 space-y-4 sm:min-h-96' : ''}>
+      <div className={isBegun ? 'flex min-h-120 flex-col sm:min-h-104' : ''}>
         <Result attempt={attempt} symbol={shown.asset.symbol} />
       </div>
     </>

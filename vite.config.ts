@@ -14,7 +14,7 @@ export default defineConfig({
     // React has this hook itself.
     alias: { 'use-sync-external-store/shim/index.js': 'react' },
   },
-  plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 125_000 }), precompress()],
+  plugins: [react(), tailwindcss(), firstLoadBudget({ maxGzipBytes: 130_000 }), precompress()],
   build: {
     outDir: `../../${CONSOLE_FOLDER}`,
     emptyOutDir: true,

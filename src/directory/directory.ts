@@ -412,7 +412,7 @@ function createPaidChecks({
   buyer,
   dollars,
   rpc,
-  probing: { rules, pace },
+  probing: { rules, pace, schedule },
   ...world
 }: DirectoryWorld & { probing: ReturnType<typeof createProbing>; dollars: Token | undefined }) {
   if (buyer === undefined || dollars === undefined) return undefined
@@ -421,6 +421,7 @@ function createPaidChecks({
     ...settings.checks,
     buyer,
     pace,
+    probeSoon: (endpointId) => schedule.probeSoon(endpointId),
     store: stores.checks,
     listings: stores.listings,
     signer: world.checkSigner,

@@ -1,4 +1,5 @@
 import Sqlite from 'better-sqlite3'
+import type { Locator } from 'playwright-core'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
@@ -159,5 +160,54 @@ describe('the paid checks of an API', () => {
     await connectWallet(page, 'Moss')
     await page.getByText(/^Bought here .*: delivered/).waitFor()
     expect(await page.getByRole('button', { name: /^Ask for a paid check/ }).count()).toBe(0)
+  })
+})
+
+describe('an API with a fault', () => {
+  const faults = [
+    ['Did not deliver', `delivery = (SELECT delivery FROM endpoints WHERE title = 'No line')`],
+    [
+      'Failing, 1 of 3',
+      `failures = 1, probe = json_set(probe, '$.verdict', 'unreachable'), delivery = NULL`,
+    ],
+    ['Price differs', `accepts = json_set(accepts, '$[0].amount', '20000'), delivery = NULL`],
+    [
+      'Cannot be paid',
+      `probe = json_set(probe, '$.warnings', json_array('wrong_domain')), delivery = NULL`,
+    ],
+  ] as const
+
+  it.each(faults)('is live on no page: each one says “%s”', async (name, change) => {
+    const id = `dud-${name.toLowerCase().replace(/\W+/g, '-')}`
+    const title = `Dud: ${name}`
+    const url = `${world.strangers.url}/weather/${id}`
+    await world.list(id, {
+      name: `House of ${id}`,
+      endpoints: [{ url, method: 'GET', title, price: '10000' }],
+    })
+    database((it) =>
+      it.exec(
+        `UPDATE endpoints SET ${change}, next_probe_at = next_probe_at + 1 WHERE title = '${title}'`,
+      ),
+    )
+    const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account })
+    const { page } = await world.open({ wallets: [wallet] })
+    const expectIn = async (place: Locator) => {
+      await place.getByText(name, { exact: true }).first().waitFor()
+      expect(await place.getByText(/^(1 )?live$/i).count()).toBe(0)
+    }
+    await page.goto(`/?query=${encodeURIComponent(title)}`)
+    await expectIn(page.getByRole('row', { name: title }))
+    await page.goto(`/merchants/${id}`)
+    await expectIn(page.getByRole('main'))
+    await page.goto('/console')
+    await connectWallet(page, 'Fern')
+    await expectIn(page.getByRole('listitem').filter({ hasText: id }))
+    await page.goto(`/console/${id}/endpoints`)
+    await expectIn(page.getByRole('group', { name: title, exact: true }))
+    await page.goto(`/console/${id}`)
+    await signIn(page)
+    await page.getByText('Revenue').first().waitFor()
+    expect(await page.getByRole('main').getByText('Live', { exact: true }).count()).toBe(0)
   })
 })

@@ -53,8 +53,11 @@ describe('an endpoint priced in euros', () => {
     const { body } = await world.get('/api/merchants/euro-house')
     expect(body.endpoints).toMatchObject([{ price: '50000', asset: eurc, currency: 'EUR' }])
 
-    const row = page.getByRole('listitem').filter({ hasText: 'Rates of the day' })
-    for (const path of ['/', '/merchants/euro-house']) {
+    for (const [path, role] of [
+      ['/', 'row'],
+      ['/merchants/euro-house', 'listitem'],
+    ] as const) {
+      const row = page.getByRole(role).filter({ hasText: 'Rates of the day' })
       await page.goto(path)
       await row.getByText('€0.05').waitFor()
       expect(await row.textContent()).not.toContain('$')

@@ -16,9 +16,11 @@ beforeAll(async () => {
   await fillDirectory(world)
   const { body } = await world.pay(`${world.strangers.url}/weather/forecast`)
   const [payment] = (await world.get(`/payments/${body.transaction}`)).body.payments
+  const [card] = (await world.get('/api/endpoints?query=forecast')).body.items
   publicPages = [
     '/',
     '/?query=zzzz',
+    `/?query=forecast&open=${card.id}`,
     '/merchants/penny-weather',
     '/merchants/arc-index',
     '/merchants/nobody-here',

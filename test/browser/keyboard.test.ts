@@ -131,29 +131,25 @@ describe('the menu of the account', () => {
     })
     await page.goto('/console')
     await connectWallet(page, 'Fern')
-    const item = (name: string) => page.getByRole('menuitem', { name })
+    const item = (name: string) => page.locator('[popover]').getByText(name, { exact: true })
     await press(page, accountButton(page))
-    await expect.poll(() => hasFocus(item('Copy address'))).toBe(true)
     await page.getByText('Connected with Fern').waitFor()
+    await press(page, item('Copy address'), 'Shift')
     expect(await item('Show in the block explorer').getAttribute('href')).toBe(
       `https://explorer.example/address/${devnetMerchant.address}`,
     )
     expect(await seriousFindings(page)).toEqual([])
-    await page.keyboard.press('ArrowUp')
-    expect(await hasFocus(item('Disconnect wallet'))).toBe(true)
     expect(await item('Sign out').count()).toBe(0)
     await page.keyboard.press('Escape')
-    await item('Copy address').waitFor({ state: 'detached' })
+    await item('Copy address').waitFor({ state: 'hidden' })
     expect(await hasFocus(accountButton(page))).toBe(true)
 
-    await page.keyboard.press('ArrowDown')
-    await expect.poll(() => hasFocus(item('Copy address'))).toBe(true)
     await page.keyboard.press('Enter')
+    await press(page, item('Copy address'))
     await page.getByText('The address is copied.').waitFor()
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(devnetMerchant.address)
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Tab')
-    await item('Copy address').waitFor({ state: 'detached' })
+    await item('Copy address').waitFor({ state: 'hidden' })
+    expect(await hasFocus(accountButton(page))).toBe(true)
 
     await world.list('menu-house', {})
     await page.goto('/console/menu-house')
@@ -196,7 +192,7 @@ describe('the search of every page', () => {
     await page.goto('/status')
     await settled(page)
     await page.keyboard.press('/')
-    const box = page.getByRole('dialog').getByRole('searchbox')
+    const box = page.getByRole('dialog').getByRole('combobox')
     await expect.poll(() => hasFocus(box)).toBe(true)
     expect(await seriousFindings(page)).toEqual([])
     await page.keyboard.type('ab'.repeat(32))
@@ -207,6 +203,52 @@ describe('the search of every page', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await hasFocus(page.getByRole('button', { name: 'Search everything' }))).toBe(true)
+  })
+
+  it('suggests APIs, sellers and what a hash is, which the arrow keys choose', async () => {
+    await world.list('suggested-house', {
+      name: 'Suggested House',
+      endpoints: [
+        {
+          url: `${world.strangers.url}/weather/suggested`,
+          method: 'GET',
+          title: 'Suggested tides',
+          price: '10000',
+        },
+      ],
+    })
+    const { page, faults } = await world.open()
+    await page.goto('/status')
+    await settled(page)
+    await page.keyboard.press('Control+k')
+    const box = page.getByRole('combobox')
+    await expect.poll(() => hasFocus(box)).toBe(true)
+    await page.keyboard.type('suggested tides')
+    const option = (name: RegExp) => page.getByRole('option', { name })
+    const api = option(/^Suggested tides Live · API by Suggested House$/)
+    await api.waitFor()
+    const seller = option(/^Suggested House Seller$/)
+    expect(await box.getAttribute('aria-expanded')).toBe('true')
+    expect(await seriousFindings(page)).toEqual([])
+    await page.keyboard.press('ArrowDown')
+    expect(await api.getAttribute('aria-selected')).toBe('true')
+    expect(await box.getAttribute('aria-activedescendant')).toBe(await api.getAttribute('id'))
+    await page.keyboard.press('ArrowDown')
+    expect(await seller.getAttribute('aria-selected')).toBe('true')
+    expect(await hasFocus(box)).toBe(true)
+    // Escape takes the list away first, then the dialog.
+    await page.keyboard.press('Escape')
+    await api.waitFor({ state: 'detached' })
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/\/merchants\/suggested-house#endpoint-\d+$/)
+
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('ab'.repeat(32))
+    await option(/This is a transaction: see its payment\.$/).click()
+    await page.waitForURL(`**/payments/0x${'ab'.repeat(32)}`)
+    expect(faults).toEqual([])
   })
 })
 

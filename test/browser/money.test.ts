@@ -53,7 +53,7 @@ const cardOf = async (title: string) => {
 describe('the code on a merchant’s page', () => {
   async function codeOf(page: Page, id: string): Promise<string> {
     await page.goto(`/merchants/${id}`)
-    await page.getByRole('tab', { name: 'Pay with @x402/fetch' }).click()
+    await page.getByRole('button', { name: 'Pay with @x402/fetch' }).click()
     const block = page.getByRole('region', { name: 'TypeScript client' })
     return (await block.locator('code').textContent()) as string
   }
@@ -85,10 +85,12 @@ describe('a price that changed after it was listed', () => {
     expect(await cardOf('Turning price')).toMatchObject({ price: '10000', livePrice: '10000' })
     const { page, faults } = await world.open()
     await page.goto('/?query=turning')
-    const row = page.getByRole('listitem').filter({ hasText: 'Turning price' })
-    await row.waitFor()
-    expect(await row.textContent()).not.toContain('than listed')
-    expect(await row.locator('del').count()).toBe(0)
+    const row = page.getByRole('row', { name: /Turning price/ })
+    await row.getByRole('button').click()
+    await page.getByRole('link', { name: 'All APIs of this seller' }).waitFor()
+    await row.getByText('Live', { exact: true }).waitFor()
+    expect(await page.getByText('than listed').count()).toBe(0)
+    expect(await page.locator('del').count()).toBe(0)
 
     shop.ask('9000000')
     await probeAgain('turning-house')
@@ -103,8 +105,9 @@ describe('a price that changed after it was listed', () => {
     const cheap = await world.get('/api/endpoints?query=turning&maxPrice=10000')
     expect(cheap.body.items).toEqual([])
     await page.reload()
-    await row.getByText('Asks more than listed').waitFor()
-    expect(await row.locator('del').textContent()).toContain('$0.01')
+    await page.getByText('Asks more than listed').waitFor()
+    expect(await page.locator('del').textContent()).toContain('$0.01')
+    await row.getByText('Price differs').waitFor()
     expect(await row.textContent()).toContain('$9.00')
     // The next probe gets no answer, and what the API asked before stays.
     shop.isOpen = false
@@ -117,7 +120,8 @@ describe('a price that changed after it was listed', () => {
       probe: { verdict: 'unreachable' },
     })
     await page.reload()
-    await row.getByText('Asks more than listed').waitFor()
+    await page.getByText('Asks more than listed').waitFor()
+    await row.getByText('Failing, 1 of 3').waitFor()
 
     await page.goto('/merchants/turning-house')
     const endpoint = page.getByRole('listitem').filter({ hasText: 'Turning price' })

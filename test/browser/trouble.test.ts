@@ -112,7 +112,7 @@ describe('with the chain unreachable', () => {
       expect(await pay.getAttribute('title')).toContain('Payments cannot settle')
       await page.goto('/')
       await settled(page)
-      await page.getByRole('link', { name: 'Weather', exact: true }).waitFor()
+      await page.getByRole('button', { name: 'Weather', exact: true }).waitFor()
       await page.goto('/status')
     } finally {
       node.isUp = true

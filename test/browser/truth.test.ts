@@ -98,12 +98,34 @@ describe('a service that hangs', () => {
     await page.clock.runFor(26_000)
     await page.getByText('Not known at this moment').waitFor()
     await page.getByText('When last read: Payments settle.').waitFor()
-    await page.getByText('What you see may be out of date').waitFor()
+    await page.getByText('Arcus does not answer.').waitFor()
     await page.clock.runFor(40_000)
-    await page.getByText('Arcus did not answer within 15 seconds.').waitFor()
+    await page.getByText('Arcus does not answer.').waitFor()
     await page.unroute('**/api/status')
     await page.clock.runFor(16_000)
     await page.getByText('Payments settle', { exact: true }).waitFor()
+  })
+
+  it('is said once on every page, within twenty seconds, and taken back', async () => {
+    for (const path of ['/', '/payments', '/status', '/merchants/weather-house', '/console']) {
+      const { page } = await world.open()
+      await page.clock.install()
+      await page.goto(path)
+      await settled(page)
+      const silence = page.getByText('What you see may be out of date')
+      // An answer of just before counts from its own time on.
+      await page.clock.runFor(8_000)
+      expect(await silence.count()).toBe(0)
+      await page.route('**/api/**', never)
+      await page.clock.runFor(20_000)
+      await silence.waitFor()
+      expect(await silence.count()).toBe(1)
+      await page.clock.runFor(60_000)
+      expect(await silence.count()).toBe(1)
+      await page.unroute('**/api/**')
+      await page.clock.runFor(20_000)
+      await silence.waitFor({ state: 'detached' })
+    }
   })
 })
 
@@ -182,6 +204,9 @@ describe('what a check found', () => {
       .getByText(/Problem.*asks for an amount of zero/)
       .first()
       .waitFor()
+    // What cannot be paid is nowhere said to work.
+    await page.getByText('Nobody can pay it like this.', { exact: false }).waitFor()
+    expect(await page.getByText(/^It works/).count()).toBe(0)
     await page.getByText('It is not in the directory yet.').waitFor()
   })
 
@@ -233,7 +258,7 @@ describe('after a save', () => {
     // Advice to the owner is none of a visitor's concern.
     await page.goto('/merchants/warned-house')
     await settled(page)
-    await page.getByRole('tab').first().waitFor()
+    await page.getByRole('button', { name: 'See the price' }).waitFor()
     expect(await page.getByText(/input schema so that agents/).count()).toBe(0)
   })
 
@@ -245,6 +270,21 @@ describe('after a save', () => {
     await page.goto('/merchants/broken-house')
     await page.getByText(/A payment may buy nothing/).waitFor()
     expect(await page.getByText(/tried again later/).count()).toBe(0)
+  })
+
+  it('a visitor reads no share of a few checks', async () => {
+    const { page } = await world.open()
+    await page.goto('/merchants/weather-house')
+    await page.getByText(/^1 check so far/).waitFor()
+    expect(await page.getByText(/^Up \d/).count()).toBe(0)
+    await page.route('**/health', async (route) => {
+      const response = await route.fetch()
+      const health = await response.json()
+      health.uptime['30d'] = { probes: 20, share: 0.95 }
+      await route.fulfill({ response, json: health })
+    })
+    await page.reload()
+    await page.getByText(/^Up 95% in 1 day/).waitFor()
   })
 })
 
@@ -338,16 +378,24 @@ describe('the address of a page', () => {
     const { page, faults } = await world.open()
     await page.goto('/?maxPrice=50000&query=kept&utm_source=friend')
     const filters = () => Object.fromEntries(new URL(page.url()).searchParams)
-    await page.getByRole('button', { name: 'Live', exact: true }).click()
+    await page.getByRole('button', { name: 'Passed its check' }).click()
     const all = { maxPrice: '50000', query: 'kept', verified: 'true', utm_source: 'friend' }
     await expect.poll(filters).toEqual(all)
     expect(await page.getByLabel('Price').inputValue()).toBe('50000')
     await page.getByText('up to $0.05').waitFor({ state: 'attached' })
-    await page.getByRole('link', { name: 'Kept', exact: true }).click()
+    await page.getByRole('button', { name: 'Kept', exact: true }).click()
+    await page.getByRole('link', { name: 'Try it, and see the code' }).click()
     await page.reload()
     await page.getByRole('link', { name: '← Directory' }).click()
-    await page.getByRole('link', { name: 'Kept', exact: true }).waitFor()
-    expect(filters()).toEqual(all)
+    const kept = page.getByRole('button', { name: 'Kept', exact: true })
+    await kept.waitFor()
+    // The row that was open is open again.
+    const { open, ...rest } = filters()
+    expect([rest, Number(open) > 0, await kept.getAttribute('aria-expanded')]).toEqual([
+      all,
+      true,
+      'true',
+    ])
     expect(faults).toEqual([])
   })
 

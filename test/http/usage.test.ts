@@ -224,4 +224,35 @@ describe('payments as evidence', () => {
     const rest = (await get('/api/endpoints?sort=price&query=sea&limit=1&cursor=1')).json()
     expect(rest).toMatchObject({ items: [{ title: 'Sea a' }], total: 2, next: null })
   })
+
+  it('show the sales of each day of a month and the share that settled, and order cards by them', async () => {
+    const day = 86_400_000
+    await save(store, own('b'), [{ title: 'Steady' }])
+    await save(store, own('a'), [{ title: 'Broken now and then' }])
+    await pay('b', [1, 2], { at: directory.clock.ms - 2 * day })
+    await pay('b', [1])
+    await pay('a', [1, 2, 3, 4], { at: directory.clock.ms - day })
+    await pay('a', [1], { state: 'failed' })
+    await pay('a', [1])
+    const month = (...last: number[]) => [...Array(30 - last.length).fill(0), ...last]
+    const usageOf = async (title: string) => {
+      const { items } = (await get('/api/endpoints')).json()
+      return items.find((card: { title: string }) => card.title === title).usage
+    }
+    await vi.waitFor(async () => {
+      expect(await usageOf('Steady')).toMatchObject({ daily: month(2, 0, 1), successRate: 1 })
+      const broken = await usageOf('Broken now and then')
+      expect(broken).toMatchObject({ daily: month(4, 1) })
+      expect(broken.successRate).toBeCloseTo(5 / 6, 3)
+    }, 15_000)
+    const [best, most] = [
+      ['Steady', 'Broken now and then'],
+      ['Broken now and then', 'Steady'],
+    ]
+    await shown(() => sorted('payments'), most as string[])
+    expect(await sorted('success')).toEqual(best)
+    expect(await sorted('title')).toEqual(most)
+    // These orders are of the cards alone.
+    expect((await get('/discovery/resources?sort=title')).statusCode).toBe(400)
+  })
 })

@@ -180,9 +180,10 @@ async function ledger(given: CommandArguments): Promise<number> {
     return 0
   }
   for (const entry of entries) {
-    const { at, spent, state, host, transaction = '' } = entry
+    const { at, spent, returned, state, host, transaction = '' } = entry
+    const back = returned === undefined ? '' : `, returned ${showAmount(returned, entry)}`
     print(
-      `${new Date(at).toISOString()}  ${showAmount(spent, entry)}  ${state}  ${host}  ${transaction}`,
+      `${new Date(at).toISOString()}  ${showAmount(spent, entry)}  ${state}${back}  ${host}  ${transaction}`,
     )
   }
   for (const channel of channels) print(channelLine(given, channel))

@@ -68,8 +68,11 @@ export interface Quote {
 
 export interface Spending {
   left: Left
-  /** The calls that cost something, the last one first. */
-  entries: LedgerEntry[]
+  /**
+   * The calls that cost something, the last one first. `returned` is what the seller gave back later, in atomic units, where
+   * the service shows that; of the last twenty calls.
+   */
+  entries: (LedgerEntry & { returned?: bigint })[]
   /** The channels in which there is money that can still come back, or go to the seller. */
   channels: ChannelStatus[]
 }
@@ -171,10 +174,14 @@ async function readSpending({ ledger, outcomes }: BuyerContext): Promise<Spendin
   await outcomes.review({ isFull: true })
   const entries = await ledger.read()
   const cost = entries.filter((entry) => entry.spent > 0n).reverse()
+  const returned = await outcomes.readReturned(cost)
   const open = entries.filter((entry) => isOpen(entry) && isOf(entry, budget)).reverse()
   return {
     left: leftOf(entries, budget, Date.now()),
-    entries: cost,
+    entries: cost.map((entry) => {
+      const back = returned.get(entry.id)
+      return back === undefined ? entry : { ...entry, returned: back }
+    }),
     channels: open.flatMap(statusOf),
   }
 }

@@ -51,10 +51,11 @@ ${service}
 arcus-client find "quotes for a penny"`,
   ledger: `arcus-client ledger
 
-Says what was spent, and what is left of the limits.
+Says what was spent, what sellers gave back of it, and what is left of the limits.
 
 ${limits}
 
+${service}
 ${ledger}
 ${token}
 

@@ -146,9 +146,10 @@ function registerSpent(server: McpServer, options: McpOptions): void {
         const { left, entries, channels } = await buyer.spent()
         const calls = entries
           .slice(0, MAX_ENTRIES)
-          .map(({ at, spent, state, host, transaction }) => ({
+          .map(({ at, spent, returned, state, host, transaction }) => ({
             at: new Date(at).toISOString(),
             cost: show(spent),
+            ...(returned !== undefined && { returned: show(returned) }),
             state,
             host,
             transaction,

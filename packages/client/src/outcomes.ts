@@ -42,6 +42,25 @@ export class PaymentOutcomes {
     await Promise.all(due.map((entry) => this.#lookUp(entry, now)))
   }
 
+  /**
+   * Returns what the sellers gave back of the last of these payments, in atomic units by their ids, as the service shows it.
+   * It is there to be read only: a limit stays used by what was paid.
+   */
+  async readReturned(entries: readonly LedgerEntry[]): Promise<Map<string, bigint>> {
+    const { call } = this.#sources
+    const settled = entries.filter(({ state }) => state === 'settled').slice(0, MAX_LOOKUPS * 2)
+    const returned = new Map<string, bigint>()
+    const ask = async ({ id, payment }: LedgerEntry) => {
+      if (call === undefined || payment === undefined) return
+      const { asset, method, ...path } = payment
+      const name = 'GET /payments/{network}/{payer}/{nonce}'
+      const found = await call(name, { path, query: { asset, method } }).catch(() => undefined)
+      if (found?.refund) returned.set(id, BigInt(found.refund.amount))
+    }
+    await Promise.all(settled.map(ask))
+    return returned
+  }
+
   #isHalfDecided(entry: LedgerEntry): boolean {
     return isOpen(entry) || (this.#sources.chain !== undefined && entry.unproven > 0n)
   }

@@ -14,6 +14,7 @@ const optionNames: Record<keyof X402Options, true> = {
   maxHeldBytes: true,
   refunds: true,
   channels: true,
+  extensions: true,
   facilitatorTimeoutMs: true,
   serviceName: true,
   tags: true,
@@ -32,6 +33,7 @@ const memberNames: Record<keyof RoutePrice, true> = {
   mimeType: true,
   streaming: true,
   maxHeldBytes: true,
+  extensions: true,
   discoverable: true,
   example: true,
   inputSchema: true,
@@ -66,6 +68,9 @@ export function checkMemberNames(price: object): void {
     : Object.keys(price).find((name) => !Object.hasOwn(memberNames, name))
   if (unknown !== undefined) throw new Error(`there is no member "${unknown}" in a price`)
   if (isMoney) return
+  if ('bazaar' in ((price as RoutePrice).extensions ?? {})) {
+    throw new Error('the extension bazaar is declared by the plugin itself')
+  }
   const { price: own, accepts, payTo, network, schemes } = price as RoutePrice
   if (own === undefined && accepts === undefined) throw new Error('price is missing')
   if (accepts === undefined) return

@@ -12,6 +12,8 @@ export interface PricedRoute {
   schema: { querystring?: unknown; body?: unknown; params?: unknown } | undefined
   /** Schemas of `addSchema`, by `$id`. */
   sharedSchemas: Record<string, unknown>
+  /** Conditions under which Fastify chooses the route, such as a version. */
+  constraints?: object | undefined
 }
 
 /**

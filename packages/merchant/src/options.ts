@@ -1,6 +1,6 @@
 import type { NetworkId } from '@arcus/protocol/x402/networks'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { SettleResponse } from '@x402/core/types'
+import type { ResourceServerExtension, SettleResponse } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
 import type { Channels } from './channels.js'
 import type { Price } from './price.js'
@@ -31,6 +31,8 @@ export interface X402Options {
   refunds?: Refunds
   /** Adds `batch-settlement` to the schemes of every route. Made by `createChannels`. */
   channels?: Channels
+  /** Extensions of the official packages, such as `offer-receipt` and `sign-in-with-x`. They run where a route declares them. */
+  extensions?: readonly ResourceServerExtension[]
   /** Longest wait for one answer of the facilitator. Default 90 000. */
   facilitatorTimeoutMs?: number
   /** Name shown to buyers and catalogs: at most 32 printable ASCII characters. */
@@ -48,11 +50,11 @@ export type PriceOfRequest = (request: FastifyRequest) => Price | Promise<Price>
 
 /** One of several ways to pay for a route. What it leaves out is taken from the route, then from the options. */
 export interface WayToPay {
-  /** An EVM network. One that is not Arc needs `facilitator`, takes `exact` alone, and has no metered prices. */
+  /** An EVM network. One that is not Arc, or a price that is paid through another contract than its token, needs `facilitator`, takes `exact` alone, and has no metered prices. */
   network?: `eip155:${number}`
   price: Price | PriceOfRequest
   payTo?: string
-  /** The facilitator that verifies and settles on this network, in place of the one of the options. */
+  /** The facilitator that verifies and settles this way to pay, in place of the one of the options. */
   facilitator?: string | FacilitatorClient
 }
 
@@ -85,6 +87,8 @@ export interface RoutePrice {
    */
   streaming?: 'hold' | 'settle-first'
   maxHeldBytes?: number
+  /** Declarations for the extensions of the options, by their keys, as `declareSIWxExtension()` makes them. */
+  extensions?: Record<string, unknown>
   /** `false` keeps the route out of catalogs. */
   discoverable?: boolean
   /** Example of the query parameters of a GET, or of the body of a POST. */
@@ -130,7 +134,7 @@ export interface Payment {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set on priced routes, once the payment has been verified. */
+    /** Set on priced routes, once the payment has been verified. `null` where an extension let the call through without one. */
     payment: Payment | null
   }
   interface FastifyContextConfig {

@@ -59,19 +59,19 @@ export function answerRefusal(
   return sendJson(reply.code(status).header('cache-control', 'no-store'), { error, message })
 }
 
-/** Answers a payment that is valid and not worked for now. */
-export function answerConflict(reply: FastifyReply, body: { error: string; message: string }) {
-  return sendJson(reply.code(409).header('cache-control', 'no-store'), body)
+/** Answers a call that is not sold now, for a reason that is not its payment. */
+export function answerUnsold(
+  reply: FastifyReply,
+  { status, body }: { status: number; body: { error: string; message?: string } },
+) {
+  return sendJson(reply.code(status).header('cache-control', 'no-store'), body)
 }
 
 /** Answers a request for which the facilitator offers no way to pay. */
 export function answerUnpayable(reply: FastifyReply) {
   const message =
     'The facilitator settles none of the ways to pay for this now. Nothing was charged; try again later.'
-  return sendJson(reply.code(502).header('cache-control', 'no-store'), {
-    error: 'facilitator_unavailable',
-    message,
-  })
+  return answerUnsold(reply, { status: 502, body: { error: 'facilitator_unavailable', message } })
 }
 
 /** Sends JSON as text, so that no response schema of the route applies. */

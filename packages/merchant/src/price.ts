@@ -9,16 +9,23 @@ import {
   findToken,
   type Stablecoin,
 } from '@arcus/protocol/x402/currencies'
+import { defined } from '@arcus/protocol/x402/json'
 import { isNetwork, type NetworkId } from '@arcus/protocol/x402/networks'
+import { otherRailOf } from '@arcus/protocol/x402/rails'
 
 /**
  * Price of one call, with at most six decimals: dollars such as `"$0.01"` or `"0.01 USD"`, euros such as `"€0.05"` or
  * `"0.05 EUR"`, or atomic units of a token. A token that is neither USDC nor EURC needs the EIP-712 domain that its
- * contract uses.
+ * contract uses. With a `verifyingContract` other than the token, the price is paid through that contract.
  */
-export type Price =
-  | Money
-  | { amount: string; asset: string; extra?: { name: string; version: string } }
+export type Price = Money | { amount: string; asset: string; extra?: SignedDomain }
+
+/** The EIP-712 domain that a buyer signs for. */
+interface SignedDomain {
+  name: string
+  version: string
+  verifyingContract?: string
+}
 
 type Money = `${CurrencySign}${string}` | `${string} ${Currency}`
 
@@ -27,7 +34,7 @@ interface PriceTerms {
   /** Atomic units of the token. */
   amount: string
   asset: string
-  extra: { name: string; version: string }
+  extra: SignedDomain
 }
 
 /**
@@ -94,7 +101,7 @@ export function parsePrice(price: Price, network: string): PriceTerms {
   return { amount, asset, extra: readDomain(asset, network, extra) }
 }
 
-function domainOf({ name, version }: Stablecoin): PriceTerms['extra'] {
+function domainOf({ name, version }: Stablecoin): SignedDomain {
   return { name, version }
 }
 
@@ -102,8 +109,8 @@ function domainOf({ name, version }: Stablecoin): PriceTerms['extra'] {
 function readDomain(
   asset: string,
   network: string,
-  extra: Partial<PriceTerms['extra']> | undefined,
-): PriceTerms['extra'] {
+  extra: Partial<SignedDomain> | undefined,
+): SignedDomain {
   const known = findStablecoin(asset, network)
   for (const [other, tokens] of Object.entries(circleTokens)) {
     const foreign = known === undefined ? findToken(tokens, asset) : undefined
@@ -114,7 +121,10 @@ function readDomain(
   if (!extra?.name || !extra.version) {
     throw new Error('extra must give name and version of the EIP-712 domain of the asset')
   }
-  const { name, version } = extra
+  const { name, version, verifyingContract } = extra
+  if (otherRailOf(asset, extra) !== undefined) {
+    return { name, version, ...defined({ verifyingContract }) }
+  }
   if (known !== undefined && (name !== known.name || version !== known.version)) {
     throw new Error(
       `asset "${asset}" is ${known.symbol}, so extra must be name "${known.name}" and version "${known.version}", got "${name}" and "${version}"`,

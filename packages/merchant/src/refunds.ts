@@ -639,7 +639,7 @@ export function refundNonce(payment: PaymentOfRefund): string {
 }
 
 /** Opens an append-only file of JSON lines, which is also the record of every refund. */
-async function openRefundLedger(path: string): Promise<RefundLedger> {
+export async function openRefundLedger(path: string): Promise<RefundLedger> {
   const text = await readFile(path, 'utf8').catch((error) => {
     if (error.code === 'ENOENT') return ''
     throw error

@@ -10,14 +10,15 @@ import {
 } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/server'
 import type { Channels } from './channels.js'
-import { paymentRequired, type RouteOffer, type RouteTerms } from './terms.js'
+import { EXTENSION_FAILED, type Extensions } from './extensions.js'
+import { paymentRequired, type RouteOffer, type RouteTerms, railKey } from './terms.js'
 import { type UptoWallets, uptoScheme } from './upto.js'
 
 /** The answer to a payment that is not accepted. */
 export interface PaymentRefusal {
   /**
    * 402: another payment may be accepted. 412: the buyer must approve Permit2 first. 502: the facilitator could not
-   * verify or settle this one.
+   * verify or settle this one, or an extension failed.
    */
   status: 402 | 412 | 502
   /** A code of the protocol, or a code followed by the problem. */
@@ -57,6 +58,7 @@ export function createResourceServer(
   facilitator: FacilitatorClient,
   channels: Channels | undefined,
   wallets: UptoWallets,
+  extensions: Extensions,
 ): ResourceServer {
   const resources = new x402ResourceServer(facilitator)
   for (const { network } of Object.values(networks)) {
@@ -64,14 +66,17 @@ export function createResourceServer(
     resources.register(network, uptoScheme)
   }
   if (channels !== undefined) resources.register(channels.network, channels.scheme)
+  extensions.register(resources)
 
   const servers = new Map([[facilitator, resources]])
 
   /** Returns the half that asks the facilitator of an offer: a payment is shown to no other. */
-  function resourcesOf({ requirements: { network }, terms }: RouteOffer): x402ResourceServer {
-    const own = terms.facilitators.get(network)
+  function resourcesOf({ requirements, terms }: RouteOffer): x402ResourceServer {
+    const { network } = requirements
+    const own = terms.facilitators.get(railKey(requirements))
     if (own === undefined) return resources
     const server = servers.get(own) ?? new x402ResourceServer(own)
+    if (!servers.has(own)) extensions.register(server)
     servers.set(own, server)
     if (!server.hasRegisteredScheme(network, 'exact'))
       server.register(network, new ExactEvmScheme())
@@ -79,8 +84,13 @@ export function createResourceServer(
   }
 
   async function cancel(offer: RouteOffer): Promise<void> {
-    const { payload, requirements } = offer
-    const dispatcher = resourcesOf(offer).createPaymentCancellationDispatcher(payload, requirements)
+    const { payload, requirements, terms } = offer
+    const dispatcher = resourcesOf(offer).createPaymentCancellationDispatcher(
+      payload,
+      requirements,
+      terms.declared,
+      terms.transport,
+    )
     await dispatcher.cancel({ reason: 'handler_failed' })
   }
 
@@ -98,9 +108,14 @@ export function createResourceServer(
       return typeof read === 'string' ? read : { payload: read, requirements, terms }
     },
     async verify(offer) {
-      const { payload, requirements } = offer
+      const { payload, requirements, terms } = offer
       try {
-        const result = await resourcesOf(offer).verifyPayment(payload, requirements)
+        const result = await resourcesOf(offer).verifyPayment(
+          payload,
+          requirements,
+          terms.declared,
+          terms.transport,
+        )
         if (result.isValid && payload.payload.type !== 'refund' && isWithdrawing(result)) {
           await cancel(offer)
           return { ok: false, refusal: withdrawing }
@@ -119,14 +134,14 @@ export function createResourceServer(
       }
     },
     async settle(offer, amount) {
-      const { payload, requirements } = offer
+      const { payload, requirements, terms } = offer
       const part = amount === undefined ? undefined : { amount: String(amount) }
       try {
         const settlement = await resourcesOf(offer).settlePayment(
           payload,
           requirements,
-          undefined,
-          undefined,
+          terms.declared,
+          terms.transport,
           part,
         )
         return settlement.success
@@ -134,7 +149,8 @@ export function createResourceServer(
           : { ok: false, refusal: failed(402, settlement) }
       } catch (cause) {
         if (!(cause instanceof SettleError)) return { ok: false, refusal: unsettled, cause }
-        const status = isRefusal(cause.statusCode) ? 402 : 502
+        const isOurs = cause.errorReason === EXTENSION_FAILED
+        const status = isRefusal(cause.statusCode) && !isOurs ? 402 : 502
         return {
           ok: false,
           refusal: failed(status, settlementOf(cause, requirements.network)),
@@ -205,7 +221,7 @@ const ALLOWANCE_REQUIRED = 'permit2_allowance_required'
 
 function invalid(reason: unknown, message: unknown): PaymentRefusal {
   return {
-    status: reason === ALLOWANCE_REQUIRED ? 412 : 402,
+    status: reason === ALLOWANCE_REQUIRED ? 412 : reason === EXTENSION_FAILED ? 502 : 402,
     error: readText(reason, 'invalid_payload'),
     message: readText(message, 'The payment is not valid.'),
   }

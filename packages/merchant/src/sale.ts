@@ -13,7 +13,7 @@ import {
 } from './payment-headers.js'
 import { isPaidTo, partOf, type Refunds } from './refunds.js'
 import type { PaymentRefusal, ResourceServer, SettleOutcome } from './resource-server.js'
-import type { RouteOffer } from './terms.js'
+import { type RouteOffer, railKey } from './terms.js'
 
 /** The facilitator that settles, and the refunds of metered calls where there are some. */
 interface SaleServices {
@@ -111,7 +111,7 @@ export class RouteSale {
         'x402: refund() is for a fixed price by exact; charge() takes less of another',
       )
     }
-    if (terms.facilitators.has(requirements.network) || !isPaidTo(refunds, requirements)) {
+    if (terms.facilitators.has(railKey(requirements)) || !isPaidTo(refunds, requirements)) {
       throw new Error(
         `x402: refunds do not come from ${requirements.payTo} on ${requirements.network}`,
       )

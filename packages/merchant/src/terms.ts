@@ -1,8 +1,9 @@
 import { addressProblem, isChannelContract } from '@arcus/protocol/x402/address'
 import { defined } from '@arcus/protocol/x402/json'
 import { isNetwork } from '@arcus/protocol/x402/networks'
+import { otherRailOf, paidThrough } from '@arcus/protocol/x402/rails'
 import { encodePaymentRequiredHeader } from '@x402/core/http'
-import type { FacilitatorClient } from '@x402/core/server'
+import type { FacilitatorClient, HTTPTransportContext } from '@x402/core/server'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify'
 import type { Channels } from './channels.js'
@@ -10,6 +11,7 @@ import { checkMemberNames, httpUrl } from './check-options.js'
 import { declareDiscovery, type PricedRoute } from './discovery.js'
 import { toFacilitatorClient } from './facilitator.js'
 import {
+  type PriceOfRequest,
   type RoutePrice,
   type Scheme,
   schemes,
@@ -21,15 +23,21 @@ import { sponsoringExtension, type UptoWallets, uptoOffer } from './upto.js'
 
 /** Everything about a priced route that is fixed before the first call. */
 export interface RouteTerms {
+  /** `"GET /quote/:symbol"`, with the constraints of the route where it has some. */
+  route: string
   /** The ways to pay. The first is for buyers that know only one. */
   accepts: readonly [PaymentRequirements, ...PaymentRequirements[]]
   /** `resource` of the 402, without its URL, which is set for each request. */
   resource: Omit<PaymentRequired['resource'], 'url'>
   extensions: Record<string, unknown> | undefined
+  /** What the route declares for the extensions of the options. */
+  declared: Record<string, unknown> | undefined
+  /** The request as extensions are given it, once they have been asked about it. */
+  transport?: HTTPTransportContext
   streaming: 'hold' | 'settle-first'
   maxHeldBytes: number
   isMetered: boolean
-  /** The facilitators of networks that do not go to the one of the options. */
+  /** The facilitators of ways to pay that do not go to the one of the options, by `railKey`. */
   facilitators: ReadonlyMap<string, FacilitatorClient>
   /**
    * Computes `accepts` where the price depends on the request; `accepts` is a sample until then. Rejects with the error of
@@ -87,6 +95,7 @@ export function createPricedRoutes(
     methods: string[]
     config: PricedConfig | undefined
     schema: unknown
+    constraints?: object | undefined
   }): TermsByMethod {
     const terms = new Map<string, RouteTerms>()
     for (const method of route.methods.filter((name) => !freeMethods.includes(name))) {
@@ -95,11 +104,12 @@ export function createPricedRoutes(
       if (price === undefined) continue
       const schema = route.schema as { querystring?: unknown } | undefined
       const sharedSchemas = app.getSchemas()
-      const priced = { method, url: route.url, schema, sharedSchemas }
+      const { url, constraints } = route
+      const priced = { method, url, schema, sharedSchemas, constraints }
       const made = createTerms(priced, price, options, clientOf)
       terms.set(method, made)
       for (const asked of made.accepts) {
-        const client = made.facilitators.get(asked.network)
+        const client = made.facilitators.get(railKey(asked))
         offered.set(client, [...(offered.get(client) ?? []), asked])
       }
     }
@@ -123,8 +133,8 @@ export function createPricedRoutes(
   return {
     /** Prices a route as it is declared, and returns `true` when it has a price. Throws when the price is invalid. */
     declare(route: RouteOptions): boolean {
-      const { url, method, config, schema } = route
-      const terms = termsByMethod({ url, methods: [method].flat(), config, schema })
+      const { url, method, config, schema, constraints } = route
+      const terms = termsByMethod({ url, methods: [method].flat(), config, schema, constraints })
       route.config = { ...config, [termsKey]: terms } as typeof config & object
       return terms.size > 0
     },
@@ -252,25 +262,29 @@ function termsOf(
       typeof price === 'function' ? samplePrice(network) : price,
     ),
   )
+  const constraints = Object.keys(route.constraints ?? {}).length > 0 ? [route.constraints] : []
   const terms: RouteTerms = {
+    route: [route.method, route.url, ...constraints.map((it) => JSON.stringify(it))].join(' '),
     accepts,
     isMetered: isMetered(own, accepts, defaults.refunds?.payTo),
     facilitators: facilitatorsOf(own, defaults, clientOf),
     acceptsOf: !isByRequest
       ? undefined
       : async (request) => {
-          const prices = ways.map(({ price }) =>
-            typeof price === 'function' ? price(request) : price,
-          )
-          return acceptsAt(await Promise.all(prices))
+          return acceptsAt(await Promise.all(ways.map(({ price }) => priceOf(price, request))))
         },
     resource: resourceOf(own, defaults),
-    extensions: declaration === undefined ? undefined : { bazaar: declaration },
+    extensions:
+      declaration === undefined ? own.extensions : { ...own.extensions, bazaar: declaration },
+    declared: own.extensions,
     streaming: own.streaming ?? 'hold',
     maxHeldBytes: positiveInteger(
       'maxHeldBytes',
       own.maxHeldBytes ?? defaults.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES,
     ),
+  }
+  if (own.extensions?.['sign-in-with-x'] !== undefined && (terms.isMetered || isByRequest)) {
+    throw new Error('sign-in-with-x is for a price that is the same for each call')
   }
   if (!['hold', 'settle-first'].includes(terms.streaming)) {
     throw new Error(`streaming is "hold" or "settle-first", got "${terms.streaming}"`)
@@ -294,25 +308,40 @@ function waysOf({ accepts, price, network, payTo }: RoutePrice): readonly WayToP
   return accepts ?? [{ price: price as WayToPay['price'], ...defined({ network, payTo }) }]
 }
 
-/** Returns the facilitators of the ways that name one, by network. Throws where one network would have two. */
+/** Names what a facilitator is chosen by: the network, and the rail where the token itself does not take the payment. */
+export function railKey(asked: { network: string; asset?: unknown; extra?: unknown }): string {
+  return [asked.network, otherRailOf(asked.asset, asked.extra) ?? ''].join(' ').trim()
+}
+
+/** Returns the facilitators of the ways that name one. Throws where two ways of one rail would have two. */
 function facilitatorsOf(
   own: RoutePrice,
   defaults: X402Options,
   clientOf: ClientOf,
 ): RouteTerms['facilitators'] {
   const facilitators = new Map<string, FacilitatorClient | undefined>()
-  for (const { network = networkOf(defaults), facilitator } of waysOf(own)) {
+  for (const { network = networkOf(defaults), price, facilitator } of waysOf(own)) {
     const client = facilitator === undefined ? undefined : clientOf(facilitator)
-    if (facilitators.has(network) && facilitators.get(network) !== client) {
-      throw new Error(`accepts names two facilitators for ${network}`)
+    const rail = railKey({ ...(typeof price === 'object' ? price : undefined), network })
+    if (facilitators.has(rail) && facilitators.get(rail) !== client) {
+      throw new Error(`accepts names two facilitators for ${rail}`)
     }
-    facilitators.set(network, client)
+    facilitators.set(rail, client)
   }
   return new Map(
-    [...facilitators].flatMap(([network, client]) =>
-      client === undefined ? [] : [[network, client] as const],
+    [...facilitators].flatMap(([rail, client]) =>
+      client === undefined ? [] : [[rail, client] as const],
     ),
   )
+}
+
+/** Returns the price of a request. Throws for one on a rail whose facilitator was not known at the start. */
+async function priceOf(price: Price | PriceOfRequest, request: FastifyRequest): Promise<Price> {
+  if (typeof price !== 'function') return price
+  const asked = await price(request)
+  if (typeof asked !== 'object' || otherRailOf(asked?.asset, asked?.extra) === undefined)
+    return asked
+  throw new Error('x402: a price by the request is paid in its token itself')
 }
 
 /** A way to pay at a price that is known. */
@@ -337,6 +366,10 @@ function requirementsOf(
     throw new Error(`network is no EVM network: "${network}"`)
   }
   const { amount, asset, extra } = parsePrice(way.price, network)
+  const rail = otherRailOf(asset, extra)
+  if (rail !== undefined && way.facilitator === undefined) {
+    throw new Error(`the price is ${paidThrough(rail)}; give the facilitator of that way to pay`)
+  }
   const maxTimeoutSeconds =
     own.maxTimeoutSeconds ?? defaults.maxTimeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS
   if (positiveInteger('maxTimeoutSeconds', maxTimeoutSeconds) < MIN_TIMEOUT_SECONDS) {

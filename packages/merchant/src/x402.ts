@@ -2,15 +2,16 @@ import type { PaymentPayload } from '@x402/core/types'
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { checkOptionNames, httpUrl, warnOfFacilitator } from './check-options.js'
 import { describePayment } from './described-payment.js'
+import { Extensions } from './extensions.js'
 import { toFacilitatorClient } from './facilitator.js'
 import { type InFlight, inFlightOf } from './in-flight.js'
 import { describeRefund } from './metered.js'
 import type { Payment, X402Options } from './options.js'
-import { exposePaymentHeaders, readPayment } from './payment-headers.js'
+import { exposePaymentHeaders, makePrivate, readPayment } from './payment-headers.js'
 import {
-  answerConflict,
   answerRefusal,
   answerUnpayable,
+  answerUnsold,
   askForPayment,
   resourceUrl,
 } from './payment-required.js'
@@ -54,12 +55,15 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   if (typeof options.facilitator === 'string') httpUrl('x402: facilitator', options.facilitator)
   const facilitator = toFacilitatorClient(options.facilitator, options.facilitatorTimeoutMs)
   const wallets = createUptoWallets(facilitator)
-  const server = createResourceServer(facilitator, options.channels, wallets)
+  const extensions = new Extensions(options.extensions ?? [], app.log)
+  const server = createResourceServer(facilitator, options.channels, wallets, extensions)
   const { refunds } = options
   const baseUrl =
     options.baseUrl === undefined ? undefined : parseOrigin('baseUrl', options.baseUrl)
   const routes = createPricedRoutes(app, options, wallets)
   const sales = new WeakMap<FastifyRequest, RouteSale>()
+  /** The calls that an extension let through without a payment. */
+  const granted = new WeakSet<FastifyRequest>()
   const inFlight = inFlightOf(app.server)
   const quotes = createQuotes()
 
@@ -68,11 +72,14 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
   }
 
   async function openSale(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-    const terms = await routes.find(request)
-    if (terms === undefined) return undefined
+    const found = await routes.find(request)
+    if (found === undefined) return undefined
     exposePaymentHeaders(reply)
-    if (terms === 'unpayable') return answerUnpayable(reply)
-    if (terms.acceptsOf !== undefined) quotes.keep(request, terms.accepts)
+    if (found === 'unpayable') return answerUnpayable(reply)
+    if (found.acceptsOf !== undefined) quotes.keep(request, found.accepts)
+    const terms = await extensions.enter(request, found, resourceUrl(request, baseUrl))
+    if (terms === 'granted') return void granted.add(request)
+    if ('status' in terms) return answerUnsold(reply, terms)
     const ask = (error?: string) => askForPayment(request, reply, { terms, baseUrl, error })
     const offered = readPayment(request.headers)
     if (offered.kind === 'none') return ask()
@@ -113,7 +120,7 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     if (refused !== undefined) {
       const { terms } = sale.offer
       if ('refusal' in refused) return answerRefusal(request, reply, { terms, baseUrl, ...refused })
-      return answerConflict(reply, refused)
+      return answerUnsold(reply, { status: 409, body: refused })
     }
     request.payment = {
       payer,
@@ -130,7 +137,8 @@ async function install(app: FastifyInstance, options: X402Options): Promise<void
     return undefined
   }
 
-  async function conclude(request: FastifyRequest, _: FastifyReply, payload: unknown) {
+  async function conclude(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+    if (granted.has(request)) makePrivate(reply)
     return sales.get(request)?.conclude(payload) ?? payload
   }
 

@@ -15,7 +15,7 @@ import {
 } from '@tanstack/react-query'
 import { requestJson } from './http.js'
 
-const PAGE_SIZE = 24
+const PAGE_SIZE = 30
 
 export const FOREVER = Number.POSITIVE_INFINITY
 /** Listings and what is known about them change by the minute. */
@@ -117,7 +117,7 @@ export const statusQuery = read<ServiceStatus>(['status'], '/api/status', {
 })
 
 /** The same for pages other than the status, which ask less often. */
-export const standingQuery = { ...statusQuery, refetchInterval: 20_000 }
+export const standingQuery = { ...statusQuery, refetchInterval: 7_000 }
 
 export const ownedQuery = (address: string) =>
   read<OwnedAnswer>(['owned', address], `/api/owners/${address}/merchants`)

@@ -1,5 +1,5 @@
-import type { EndpointState } from '@arcus/protocol/answers/listings'
 import type { ReactNode } from 'react'
+import { healthOf, type JudgedApi } from '../format/health.js'
 import { Hint } from './hint.js'
 
 const tones = {
@@ -43,33 +43,10 @@ export function Dot({ tone, children }: { tone: Tone; children: ReactNode }) {
   )
 }
 
-const states = { live: 'Live', unverified: 'Unverified', failing: 'Failing' } as const
-const statusTones = { live: 'ok', unverified: 'warn', failing: 'bad' } as const
-
-/** Warnings that make a live endpoint different from what a buyer expects. */
-const buyersWarnings = [
-  'price_drift',
-  'amount_zero',
-  'wrong_domain',
-  'scheme_not_settled',
-  'foreign_pay_to',
-]
-
-/** Shows the status of an endpoint. It is green only if the last probe found it live and asking for the listed price. */
-export function StatusDot({
-  status,
-  probe = null,
-  isAsListed = true,
-}: {
-  status: EndpointState['status']
-  probe?: { verdict: string; warnings: readonly string[] } | null
-  isAsListed?: boolean
-}) {
-  const isSound =
-    probe === null ||
-    (probe.verdict === 'live' && !probe.warnings.some((code) => buyersWarnings.includes(code)))
-  const tone = status === 'live' && !(isSound && isAsListed) ? 'warn' : statusTones[status]
-  return <Dot tone={tone}>{states[status]}</Dot>
+/** Shows the one state of an API. */
+export function HealthDot({ api }: { api: JudgedApi }) {
+  const { name, tone } = healthOf(api)
+  return <Dot tone={tone}>{name}</Dot>
 }
 
 export function MethodChip({ method }: { method: string }) {
@@ -92,7 +69,11 @@ export function isPublicWarning(code: string): boolean {
 }
 
 /** Shows why to be careful with a listing. */
-function WarningBadges({ warnings }: { warnings: readonly { code: string; message: string }[] }) {
+export function WarningBadges({
+  warnings,
+}: {
+  warnings: readonly { code: string; message: string }[]
+}) {
   return warnings.map(({ code, message }) =>
     isPublicWarning(code) ? (
       <Badge key={code} tone="warn" title={message}>

@@ -2,11 +2,7 @@ import type { ReactNode } from 'react'
 import { Icon } from './icons.js'
 
 export function Card({ className = '', children }: { className?: string; children: ReactNode }) {
-  return (
-    <div className={`rounded-2xl border border-line bg-raised shadow-card ${className}`}>
-      {children}
-    </div>
-  )
+  return <div className={`rounded-2xl border border-line bg-raised ${className}`}>{children}</div>
 }
 
 /** A part of a page under a heading, with a note below the heading and controls next to it. The heading can take the focus. */

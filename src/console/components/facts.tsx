@@ -47,7 +47,7 @@ export function Stat({
   return (
     <div className="min-w-0">
       <dt className="text-xs text-muted">{name}</dt>
-      <dd className="mt-1 text-xl font-semibold tracking-tight tabular">
+      <dd className="mt-1 text-[1.75rem]/9 font-semibold tracking-tight tabular">
         {note === undefined ? explain(value) : value}
       </dd>
       {note !== undefined && <dd className="mt-0.5 text-xs text-faint">{explain(note)}</dd>}

@@ -4,9 +4,9 @@ import { absoluteTime, dayAndTime, relativeTime } from '../format/moments.js'
 /** A figure that is read again and again is old after so long without an answer. */
 const OLD_MS = 20_000
 
-/** Returns whether a live figure that was read at `at` (Unix milliseconds) is too old to be believed. */
-export function useIsOld(at: number): boolean {
-  return useNow() - at > OLD_MS
+/** Returns whether a live figure that was read at `at` (Unix milliseconds) is older than `ms`, so that nobody should believe it. */
+export function useIsOld(at: number, ms: number = OLD_MS): boolean {
+  return useNow() - at > ms
 }
 
 /**

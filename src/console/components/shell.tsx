@@ -1,3 +1,4 @@
+import { ArcusError } from '@arcus/client/calls'
 import { onlineManager, useQuery } from '@tanstack/react-query'
 import {
   createContext,
@@ -14,6 +15,8 @@ import { Link, useLocation } from 'wouter'
 import { listedNetwork, settingsQuery, standingQuery } from '../api/queries.js'
 import { IconButton } from './button.js'
 import { Mark } from './icons.js'
+import { Silence } from './loaded.js'
+import { Moment, useIsOld } from './moment.js'
 import { lazyPage } from './page.js'
 import { Toasts } from './toast.js'
 
@@ -23,7 +26,7 @@ const TESTNET = 'eip155:5042002'
 
 /** The links of the navigation, each with the beginnings of the addresses that belong to it. */
 const places = [
-  ['Directory', '/', /^\/(?:$|merchants\/)/],
+  ['Directory', '/?sort=calls', /^\/(?:$|merchants\/)/],
   ['Payments', '/payments', /^\/payments/],
   ['Sell', '/console', /^\/console/],
   ['Status', '/status', /^\/status/],
@@ -36,6 +39,7 @@ export function Shell({ children }: { children: ReactNode }) {
   const main = useRef<HTMLElement>(null)
   const shown = useRef(path)
   const [slot, setSlot] = useState<HTMLElement | null>(null)
+  const isSilent = useSilence()
   useEffect(() => {
     if (shown.current === path) return
     shown.current = path
@@ -82,14 +86,16 @@ export function Shell({ children }: { children: ReactNode }) {
           </div>
         </div>
       </header>
-      <Banners path={path} />
+      <Banners path={path} isSilent={isSilent} />
       <main
         id="main"
         ref={main}
         tabIndex={-1}
         className="mx-auto min-h-dvh w-full max-w-6xl flex-1 px-4 pt-8 pb-24 outline-hidden sm:px-6 sm:pt-12"
       >
-        <HeaderSlot value={slot}>{children}</HeaderSlot>
+        <HeaderSlot value={slot}>
+          <Silence value={isSilent}>{children}</Silence>
+        </HeaderSlot>
       </main>
       <Footer />
       <Toasts />
@@ -146,21 +152,44 @@ export function InHeader({ children }: { children: ReactNode }) {
   return slot === null ? null : createPortal(children, slot)
 }
 
-/** Says on every page that there is no network, or that no payment can settle. The status page says the second by itself. */
-function Banners({ path }: { path: string }) {
+/** With the tick of the clock, the banner stands there within 20 seconds of the last answer. */
+const SILENT_MS = 14_000
+
+/** Returns whether the service has stopped answering. A tab that was hidden asked nothing meanwhile. */
+function useSilence(): boolean {
+  const { error, dataUpdatedAt } = useQuery(standingQuery)
+  const [shownAt, setShownAt] = useState(() => Date.now())
+  useEffect(() => {
+    const note = () => setShownAt(Date.now())
+    document.addEventListener('visibilitychange', note)
+    return () => document.removeEventListener('visibilitychange', note)
+  }, [])
+  const isOld = useIsOld(Math.max(shownAt, dataUpdatedAt), SILENT_MS)
+  return isOld || (error instanceof ArcusError && (error.status === 0 || error.status >= 500))
+}
+
+/** Says on every page that nothing answers, or that no payment can settle. The status page says the second by itself. */
+function Banners({ path, isSilent }: { path: string; isSilent: boolean }) {
   const isOnline = useSyncExternalStore(
     (listener) => onlineManager.subscribe(listener),
     () => onlineManager.isOnline(),
   )
-  const { data } = useQuery(standingQuery)
+  const { data, dataUpdatedAt } = useQuery(standingQuery)
+  const cannotSettle = !isSilent && data?.status === 'not_ready' && path !== '/status'
   return (
     <div role="status">
-      {!isOnline && (
+      {(isSilent || !isOnline) && (
         <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
-          You are offline. The figures on this page may be old. Drafts stay on this device.
+          {isOnline ? 'Arcus does not answer.' : 'You are offline.'} What you see may be out of date
+          {data !== undefined && (
+            <>
+              : last read <Moment at={dataUpdatedAt} />
+            </>
+          )}
+          . Drafts stay on this device.
         </p>
       )}
-      {data?.status === 'not_ready' && path !== '/status' && (
+      {cannotSettle && (
         <p className="bg-bad-soft px-4 py-2 text-center text-sm text-bad">
           Payments cannot settle at this moment. Do not pay until they can.{' '}
           <Link href="/status" className="underline underline-offset-4">
@@ -172,16 +201,19 @@ function Banners({ path }: { path: string }) {
   )
 }
 
-/** Opens the search for payments, addresses, sellers and words, from every page. `/` does so too, or goes to the search of the page. */
+/** Opens the search for payments, addresses, sellers and words, from every page. ⌘K and Ctrl+K do so too, and `/`, which prefers the search of the page. */
 function SearchButton() {
   const [isOpen, setIsOpen] = useState(false)
   useEffect(() => {
     const open = (event: KeyboardEvent) => {
       const isTyping = (event.target as Element).closest('input, textarea, select, dialog') !== null
-      if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return
+      const isCommand = event.ctrlKey || event.metaKey
+      const isSlash = event.key === '/' && !isCommand && !event.altKey && !isTyping
+      const isForAll = event.key === 'k' && isCommand && document.querySelector('dialog') === null
+      if (!isSlash && !isForAll) return
       event.preventDefault()
       const ofPage = document.querySelector<HTMLInputElement>('main search input')
-      if (ofPage === null) setIsOpen(true)
+      if (ofPage === null || isForAll) setIsOpen(true)
       else ofPage.focus()
     }
     addEventListener('keydown', open)
@@ -192,8 +224,8 @@ function SearchButton() {
       <IconButton
         label="Search everything"
         icon="search"
-        title="Search everything (press /)"
-        aria-keyshortcuts="/"
+        title="Search everything (press / or ⌘K)"
+        aria-keyshortcuts="/ Control+K Meta+K"
         onClick={() => setIsOpen(true)}
       />
       {isOpen && (

@@ -6,6 +6,13 @@ type SearchTarget =
   | { kind: 'payment'; network: string | undefined; payer: string; nonce: string }
   | { kind: 'words'; words: string }
 
+/** Says what a text that is no words leads to. */
+export const meanings = {
+  hash: 'This is a transaction: see its payment.',
+  payment: 'These are a payer and a nonce: see their payment.',
+  address: 'This is an address: see the APIs that are paid there.',
+} as const
+
 const HEX = /^(?:0x)?([0-9a-f]+)$/i
 const HASH_DIGITS = 64
 const ADDRESS_DIGITS = 40

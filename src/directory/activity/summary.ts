@@ -94,7 +94,7 @@ function summarizeOwn(sums: readonly ActivitySum[]) {
 }
 
 /** Returns what a merchant wants to know first, without payments to oneself. */
-function saleFigures(all: readonly ActivitySum[]) {
+export function saleFigures(all: readonly ActivitySum[]) {
   const sums = all.filter(({ isSelf }) => !isSelf)
   const settled = count(select(sums, 'settle', 'settled'))
   const failed = count(select(sums, 'settle', 'failed'))

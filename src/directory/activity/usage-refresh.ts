@@ -2,10 +2,10 @@ import type { Usage } from '@arcus/protocol/answers/fields'
 import type { MayGoOn } from '../../async/background.js'
 import { DAY_SECONDS, toSeconds } from '../../async/time.js'
 import type { SharedPorts } from '../ports.js'
-import type { ActivityStore } from '../store/activity.js'
+import type { ActivityStore, ActivitySum } from '../store/activity.js'
 import { type PaidPlace, type UsageStore, usageWindows } from '../store/usage.js'
 import { spanOf } from './period.js'
-import { percentiles, sales } from './summary.js'
+import { percentiles, saleFigures, sales, toSeries } from './summary.js'
 
 interface UsageRefreshOptions extends Pick<SharedPorts, 'now'> {
   activity: Pick<ActivityStore, 'sums' | 'payers' | 'payersElsewhere' | 'latencies'>
@@ -79,11 +79,13 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
     const payers: Record<string, number> = {}
     const onlyHere: Record<string, number> = {}
     let topPayerShare: number | null = null
+    let month = monthOf([], 0)
     for (const window of usageWindows) {
       const { span, since } = spanOf(window, now())
       const scope = { merchantId, endpointId, span, since }
       const sums = (await activity.sums(scope)).filter(({ isSelf }) => !isSelf)
       calls[window] = sales(sums)
+      if (window === '30d') month = monthOf(sums, since)
       const totals = await activity.payers(scope)
       const elsewhere = totals.unique === 0 ? 0 : await activity.payersElsewhere(scope)
       payers[window] = elsewhere
@@ -99,6 +101,7 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
       payers: payers as Usage['payers'],
       onlyHere: onlyHere as Usage['onlyHere'],
       topPayerShare,
+      ...month,
       settleP50Ms: p50Ms,
       settleP95Ms: p95Ms,
       firstPaid,
@@ -107,6 +110,13 @@ export function createUsageRefresh(options: UsageRefreshOptions) {
   }
 
   return refresh
+}
+
+/** Returns the sales of each day of the month that begins at `since` (Unix seconds), and how many payments settled once sent. */
+function monthOf(sums: readonly ActivitySum[], since: number) {
+  const sold = new Map(toSeries(sums).map(({ at, settled }) => [at, settled]))
+  const daily = Array.from({ length: 30 }, (_, day) => sold.get(since + day * DAY_SECONDS) ?? 0)
+  return { daily, successRate: saleFigures(sums).successRate }
 }
 
 /** Returns the pause after a refresh that took `tookMs`, in milliseconds, at least `leastMs`. */

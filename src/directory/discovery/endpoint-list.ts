@@ -47,7 +47,10 @@ interface PaymentOption {
 
 /** The searchable parts of an endpoint of a listed merchant. */
 export interface SearchableEndpoint
-  extends Pick<IndexedEndpoint, 'id' | 'method' | 'pricing' | 'hasSchema' | 'isDelivered'> {
+  extends Pick<
+    IndexedEndpoint,
+    'id' | 'method' | 'pricing' | 'hasSchema' | 'isDelivered' | 'deliveredShare'
+  > {
   /** True if a search that names no merchant and no payTo finds it: it is live, or no probe has called it yet and its merchant need not wait for one. */
   isListed: boolean
   /** True if the last probe got a 402 that matches the listing. */
@@ -178,6 +181,11 @@ export function createEndpointList(sequence: number): EndpointList {
   }
 }
 
+/** Returns the folded title of an endpoint. */
+export function titleOf({ merchant, titleStart, descriptionStart }: SearchableEndpoint): string {
+  return merchant.text.slice(titleStart, descriptionStart - 1)
+}
+
 /** Returns the index of the first member that is not below `value`, in a row in ascending order. */
 export function lowerBound<Member>(
   row: readonly Member[],
@@ -246,6 +254,7 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: SearchableMerchant): S
     pricing: row.pricing,
     hasSchema: row.hasSchema,
     isDelivered: row.isDelivered,
+    deliveredShare: row.deliveredShare,
     tags,
     extensions: isObject(extensions) ? Object.keys(extensions) : NOTHING,
     quotes: quotesOf(row, merchant.endpoints.at(-1)?.quotes),

@@ -74,7 +74,7 @@ export function toItem({ endpoint, ...rest }: CatalogEntry): DiscoveryItem {
 /** Returns an endpoint as the console shows it in a list: what is listed, what its 402 asks for, and its status. Times are in seconds, prices in atomic units. */
 export function toCard({ endpoint, merchant, usage }: CatalogEntry): EndpointCard {
   const { id, url, method, toolName, title, description, tags, pricing } = endpoint
-  const { status, probe, isHosted, inputSchema, lastUpdated } = endpoint
+  const { status, failures, probe, isHosted, inputSchema, lastUpdated } = endpoint
   return {
     id,
     url,
@@ -89,6 +89,7 @@ export function toCard({ endpoint, merchant, usage }: CatalogEntry): EndpointCar
     hosted: isHosted,
     hasSchema: inputSchema !== null,
     status,
+    failures,
     probe: probe === null ? null : summarizeProbe(probe),
     lastUpdated,
     usage: usage !== null && speaksForPayTo(merchant) ? JSON.parse(usage) : null,

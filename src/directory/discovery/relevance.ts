@@ -39,8 +39,9 @@ const MAX_MISSPELT = 3
 const COMMON_SHARE = 0.1
 const MAX_COMMON = 3
 const LEAST_CATALOG = 1_000
-/** Endpoints with less than this share of the best are left out. */
+/** Endpoints with less than this share of the best are left out, unless their title has this number of the words. */
 const LEAST_SHARE = 0.3
+const NAMING_WORDS = 2
 /** The matches of a common word are used again until this number of changes has passed. */
 const KNOWN_CHANGES = 1_000
 const MAX_KNOWN = 10_000
@@ -61,6 +62,11 @@ interface Scan {
   worths: Float32Array
   /** Endpoints of the catalog that decide which words are rare. */
   size: number
+  /**
+   * Those whose title has `NAMING_WORDS` of the words. Words of a subject that most of a catalog is about are common in it,
+   * and would weigh less than any other word of the sentence.
+   */
+  named: ReadonlySet<SearchableEndpoint>
 }
 
 /** Creates the search for endpoints that have some words of a sentence. */
@@ -115,15 +121,17 @@ export function createRelevance(list: EndpointList) {
       .filter((word, i) => found.words[i]?.holders === 0 && word.length >= LEAST_MISSPELT)
       .slice(0, MAX_MISSPELT)
     const sums = new Map<SearchableEndpoint, number>()
+    const { named } = found
     let most = addTo(sums, found)
     if (misspelt.length > 0) most += addTo(sums, scanFor(misspelt, isMet, true))
-    return relevant(sums, most)
+    return relevant(sums, most, named)
   }
 }
 
 /** Reads the whole catalog, because rare means rare in all of it. */
 function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): Scan {
   const endpoints: SearchableEndpoint[] = []
+  const named = new Set<SearchableEndpoint>()
   const row = new Float32Array(words.length)
   let worths = new Float32Array(words.length * FIRST_ROWS)
   const isWeighed = weighing(list)
@@ -134,12 +142,14 @@ function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): 
       const counts = isWeighed(endpoint)
       if (counts) size++
       let isHit = false
+      let inTitle = 0
       for (const word of here) {
         const tier = word.finder.tierOf(endpoint)
         if (tier === TIERS.nowhere) continue
         if (counts) word.holders++
         else word.isElsewhere = true
         isHit = true
+        if (tier === TIERS.title) inTitle++
         row[words.indexOf(word)] = word.worth * worthAt(endpoint, tier)
       }
       if (!isHit) continue
@@ -147,11 +157,12 @@ function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): 
         const at = endpoints.push(endpoint) * words.length
         if (at > worths.length) worths = grown(worths)
         worths.set(row, at - words.length)
+        if (inTitle >= NAMING_WORDS) named.add(endpoint)
       }
       row.fill(0)
     }
   }
-  return { words, endpoints, worths, size }
+  return { words, endpoints, worths, size, named }
 }
 
 /** Returns which endpoints decide which words are rare: listed ones whose owner is no stranger to the payee, or all where there are none. */
@@ -189,7 +200,11 @@ function addTo(
 }
 
 /** Leaves out endpoints that have few of the words of the best one. Strangers to the payee do not decide which one is best. */
-function relevant(sums: ReadonlyMap<SearchableEndpoint, number>, most: number): Scored[] {
+function relevant(
+  sums: ReadonlyMap<SearchableEndpoint, number>,
+  most: number,
+  named: ReadonlySet<SearchableEndpoint>,
+): Scored[] {
   let [best, bestOfAll] = [0, 0]
   for (const [{ merchant }, sum] of sums) {
     if (merchant.isCounted && sum > best) best = sum
@@ -198,7 +213,8 @@ function relevant(sums: ReadonlyMap<SearchableEndpoint, number>, most: number): 
   const least = (best || bestOfAll) * LEAST_SHARE
   const found: Scored[] = []
   for (const [endpoint, sum] of sums) {
-    if (sum >= least) found.push({ endpoint, relevance: Math.min(1, sum / most) })
+    if (sum >= least || named.has(endpoint))
+      found.push({ endpoint, relevance: Math.min(1, sum / most) })
   }
   return found
 }

@@ -1,4 +1,4 @@
-import type { Sort } from '@arcus/protocol/answers/fields'
+import type { CardSort, Sort } from '@arcus/protocol/answers/fields'
 import { MAX_FIRST } from '@arcus/protocol/answers/merchants'
 import { LRUCache } from 'lru-cache'
 import { byPrice, inOrderOf, type Priced, TOP_LEVEL, usageRankKeys } from '../store/usage-rank.js'
@@ -7,6 +7,7 @@ import {
   lowerBound,
   type SearchableEndpoint,
   type SearchableMerchant,
+  titleOf,
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
 import { createFinder, TIERS } from './finders.js'
@@ -20,7 +21,7 @@ export interface ListQuery {
   /** Whether the words may also stand in tags and URLs, as in the ranked search. */
   isWide?: boolean
   /** Without it, the order is that of creation. Listings of strangers to the payee come last in any order. */
-  sort?: Sort | undefined
+  sort?: CardSort | undefined
   offset: number
   limit: number
 }
@@ -179,7 +180,7 @@ export class EndpointSearch {
   }
 
   /** Returns matches in an order, listings of strangers to the payee last. */
-  #inOrderOf(sort: Sort, words: readonly string[], options: MatchOptions): number[] {
+  #inOrderOf(sort: CardSort, words: readonly string[], options: MatchOptions): number[] {
     const [found, last]: [SearchableEndpoint[], SearchableEndpoint[]] = [[], []]
     this.#eachMatch(words, options, (endpoint) =>
       (endpoint.merchant.isCounted ? found : last).push(endpoint),
@@ -305,13 +306,43 @@ function merchantsIn(list: EndpointList, sort: Sort | undefined): string[] {
 type WeighedMerchant = SearchableMerchant & Priced
 
 /** Returns the ids in order; endpoints that are equal in it stay in order of creation. */
-function sortedIds(endpoints: SearchableEndpoint[], sort: Sort): number[] {
+function sortedIds(endpoints: SearchableEndpoint[], sort: CardSort): number[] {
   const byAge = endpoints.sort((a, b) => a.id - b.id)
-  const inOrder =
-    sort === 'price'
-      ? byPrice(byAge)
-      : inOrderOf(byAge, ({ id, usageRank }) => usageRankKeys[sort]({ usageRank, since: id }))
-  return inOrder.map(({ id }) => id)
+  return inCardOrder(byAge, sort).map(({ id }) => id)
+}
+
+function inCardOrder(byAge: SearchableEndpoint[], sort: CardSort): SearchableEndpoint[] {
+  switch (sort) {
+    case 'price':
+      return byPrice(byAge)
+    case 'title':
+      return byTitle(byAge)
+    case 'payments':
+      return inOrderOf(byAge, ({ usageRank }) => MAX_CALLS - usageRank.allCalls)
+    case 'delivered':
+      return inOrderOf(byAge, ({ deliveredShare }) => shareKey(deliveredShare))
+    case 'success':
+      return inOrderOf(byAge, ({ usageRank }) => shareKey(usageRank.success))
+    default:
+      return inOrderOf(byAge, ({ id, usageRank }) => usageRankKeys[sort]({ usageRank, since: id }))
+  }
+}
+
+/** More calls than these count as these. */
+const MAX_CALLS = 2 ** 31
+/** Shares that differ by less than a ten-thousandth count as equal. */
+const SHARE_STEPS = 10_000
+
+/** Returns a number that rises as a share falls. */
+function shareKey(share: number): number {
+  return Math.round((1 - share) * SHARE_STEPS)
+}
+
+function byTitle(endpoints: readonly SearchableEndpoint[]): SearchableEndpoint[] {
+  return endpoints
+    .map((endpoint) => ({ endpoint, title: titleOf(endpoint) }))
+    .sort((a, b) => (a.title < b.title ? -1 : a.title > b.title ? 1 : 0))
+    .map(({ endpoint }) => endpoint)
 }
 
 /** Puts ids in order, which they mostly are already. */

@@ -31,6 +31,8 @@ interface ChecksOptions extends OpenChecksOptions, Pick<SharedPorts, 'network' |
   maxAmount: bigint
   /** Returns whether a wallet holds so much and is not blocked. */
   canPay: (wallet: Address, amount: bigint) => Promise<boolean>
+  /** Has an endpoint probed soon, because a purchase shows what it asks for now. */
+  probeSoon: (endpointId: number) => void
   /** For tests; a minute otherwise. */
   gapSeconds?: number
 }
@@ -102,7 +104,7 @@ export class Checks {
 
   /** Buys from the first endpoint that is due and whose host may be called. */
   async #checkNext(pausedUntil: number): Promise<void> {
-    const { store, listings, asset, dailyLimit, maxAmount, pace } = this.#options
+    const { store, listings, asset, dailyLimit, maxAmount, pace, probeSoon } = this.#options
     const at = this.#seconds()
     if (at < pausedUntil || at - (await store.lastStart(at)) < this.#gapSeconds) return
     const left = dailyLimit - (await store.signedAwaySince(at - (at % DAY_SECONDS)))
@@ -134,6 +136,7 @@ export class Checks {
         return await this.#check(entry, amount, toTarget(entry, kind, block))
       } finally {
         pace.leave(url)
+        probeSoon(id)
       }
     }
   }

@@ -196,6 +196,8 @@ export interface IndexedEndpoint
   hasSchema: boolean
   /** Whether the last paid check delivered, and the endpoint still says the same of its answers. */
   isDelivered: boolean
+  /** The share of the last paid checks that delivered, 0 to 1; -1 before the first. */
+  deliveredShare: number
 }
 
 /** The part of an endpoint that a discovery item publishes, as it is stored, so that nothing is parsed only to be written again. */

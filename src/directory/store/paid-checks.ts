@@ -324,6 +324,7 @@ export function* deliveryOf(endpointId: number): Steps<Delivery | undefined> {
   return {
     last: verdictOf(last),
     share: Math.round((delivered.length / checks.length) * 100) / 100,
+    checks: checks.length,
     p50Ms: times[Math.ceil(times.length / 2) - 1] ?? null,
     outdated: false,
   }

@@ -10,11 +10,22 @@ export interface UsageRank {
   lastPaid: number
   /** 0 to `TOP_LEVEL`. */
   level: number
+  /** All calls, whoever made them. A seller can make any number of them, so nothing is ranked by it unasked. */
+  allCalls: number
+  /** Share of the payments that settled once sent, 0 to 1; -1 where none was sent. */
+  success: number
 }
 
 export const TOP_LEVEL = 7
 
-export const NO_USAGE_RANK: UsageRank = { othersCalls: 0, payers: 0, lastPaid: 0, level: 0 }
+export const NO_USAGE_RANK: UsageRank = {
+  othersCalls: 0,
+  payers: 0,
+  lastPaid: 0,
+  level: 0,
+  allCalls: 0,
+  success: -1,
+}
 
 /**
  * Weighs the figures. The level is the binary logarithm of the geometric mean of two counts: the payers who also paid
@@ -26,6 +37,7 @@ export function usageRankOf({
   payers,
   onlyHere,
   topPayerShare,
+  successRate,
   lastPaid,
 }: Usage): UsageRank {
   const share = topPayerShare ?? 1
@@ -35,6 +47,8 @@ export function usageRankOf({
     othersCalls: all === 0 ? 0 : Math.round((calls['30d'] * (1 - share) * payers['30d']) / all),
     payers: payers['30d'],
     lastPaid,
+    allCalls: calls['30d'],
+    success: successRate ?? -1,
     // An exact power of two must not fall short by the last digit of a fraction.
     level: even < 1 ? 0 : Math.min(TOP_LEVEL, Math.floor(Math.log2(even) + 1e-6)),
   }

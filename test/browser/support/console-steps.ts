@@ -21,7 +21,7 @@ export const accountButton = (page: Page) => page.getByRole('button', { name: /^
 
 export async function chooseInAccountMenu(page: Page, name: string): Promise<void> {
   await accountButton(page).click()
-  await page.getByRole('menuitem', { name }).click()
+  await page.locator('[popover]').getByRole('button', { name }).click()
 }
 
 export async function switchWallet(page: Page, name: string): Promise<void> {

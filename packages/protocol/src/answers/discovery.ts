@@ -9,6 +9,7 @@ import {
   anyObject,
   CAIP_2,
   callExample,
+  cardSorts,
   currency,
   endpointStatus,
   listedPrice,
@@ -174,6 +175,7 @@ const card = z
     hosted: z.boolean(),
     hasSchema: z.boolean(),
     status: endpointStatus,
+    failures: z.int().describe('Failed probes in a row.'),
     probe: z
       .object({
         verdict: z.string(),
@@ -394,7 +396,11 @@ export const browseQuery = z.object({
     .optional()
     .meta({ wire: { type: 'string' } })
     .describe('`next` of the page before.'),
-  sort,
+  sort: choiceParameter(cardSorts)
+    .optional()
+    .describe(
+      'As in `/discovery/resources`; or by title, by the plain number of payments in 30 days, by the share of the last paid checks that delivered, or by the share of payments that settled, the most first.',
+    ),
   ...wideFilter,
 })
 

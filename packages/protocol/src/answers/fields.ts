@@ -107,6 +107,17 @@ export const usage = z
       .number()
       .nullable()
       .describe('Share of the calls in 30 days that the busiest payer made, 0 to 1.'),
+    daily: z
+      .array(z.int())
+      .optional()
+      .describe(
+        'Paid calls of each of the last 30 days (UTC), the last one today. Absent in figures that an older version made.',
+      ),
+    successRate: z
+      .number()
+      .nullable()
+      .optional()
+      .describe('Share of the payments in 30 days that settled once they were sent, 0 to 1.'),
     settleP50Ms: z.number().nullable(),
     settleP95Ms: z.number().nullable(),
     firstPaid: seconds,
@@ -123,6 +134,9 @@ export type Usage = AnswerOf<typeof usage>
 /** The orders of a list: by the payments of 30 days, by price, by age. */
 export const sorts = ['calls', 'payers', 'price', 'new', 'lastPaid'] as const
 export type Sort = (typeof sorts)[number]
+/** The orders of the cards of the console: also by what else a row shows. */
+export const cardSorts = [...sorts, 'title', 'payments', 'delivered', 'success'] as const
+export type CardSort = (typeof cardSorts)[number]
 
 export const payToProof = z
   .enum(['owner', 'confirmation', 'operator'])

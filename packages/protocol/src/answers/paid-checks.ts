@@ -35,6 +35,12 @@ export const delivery = z
   .object({
     last: z.object(verdict),
     share: z.number().describe('Share of the last ten paid checks that delivered, 0 to 1.'),
+    checks: z
+      .int()
+      .optional()
+      .describe(
+        'Number of those checks, at most ten. Absent in figures that an older version made.',
+      ),
     p50Ms: z.number().nullable().describe('Median of those that delivered.'),
     outdated: z
       .boolean()

@@ -1,59 +1,149 @@
 import type { EndpointCard } from '@arcus/protocol/answers/discovery'
-import { Link } from 'wouter'
-import { Badge, MerchantBadges, StatusDot } from '../../components/badge.js'
-import { AskedPrice, UsedBy } from '../../components/figures.js'
+import type { Delivery } from '@arcus/protocol/answers/paid-checks'
+import { type ReactNode, Suspense } from 'react'
+import { HealthDot, WarningBadges } from '../../components/badge.js'
+import { Price } from '../../components/figures.js'
 import { Glyph } from '../../components/icons.js'
-import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
+import { Skeleton } from '../../components/loaded.js'
+import { Moment } from '../../components/moment.js'
+import { lazyPage } from '../../components/page.js'
+import { Sparkline } from '../../components/sparkline.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
+import { counted, exactCount, percent, shortCount } from '../../format/amounts.js'
 
-/** Shows one API: title and price, seller and state, then what it does and where it is. */
-export function EndpointRow({ endpoint }: { endpoint: EndpointCard }) {
-  const { merchant, title, description, method, url, status, probe } = endpoint
-  const { price, livePrice } = endpoint
-  return (
-    <li className="relative flex gap-3 px-4 py-4 transition-colors hover:bg-sunken/60 sm:gap-4 sm:px-5">
-      <Glyph of={merchant.id} />
-      <div className="min-w-0 flex-1">
-        <div className="flex items-start justify-between gap-x-4">
-          <h3 className="min-w-0 font-medium">
-            <Link
-              href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${endpoint.id}`}
-              className="after:absolute after:inset-0"
-            >
-              <UntrustedText text={title} />
-            </Link>
-          </h3>
-          <span className="relative text-right font-medium">
-            <AskedPrice {...endpoint} />
+const OpenEndpoint = lazyPage(() => import('./open-endpoint.js'), 'OpenEndpoint')
+
+interface EndpointColumn {
+  /** The order of the list that the head of the column chooses. */
+  sort: 'price' | 'delivered' | 'payments' | 'success' | 'lastPaid'
+  name: string
+  about: string
+  /** Classes that give it its width, and take it away on narrow screens. */
+  place: string
+  cell: (endpoint: EndpointCard) => ReactNode
+}
+
+/** The figures of a row, beside its title and state. */
+export const endpointColumns: readonly EndpointColumn[] = [
+  {
+    sort: 'price',
+    name: 'Price',
+    about: 'Lowest price first',
+    place: 'w-24 md:w-28',
+    // Another price than the listed one is the state of the row.
+    cell: ({ livePrice, usage, ...endpoint }) => (
+      <>
+        <Price {...endpoint} price={livePrice ?? endpoint.price} />
+        {usage !== null && (
+          <span className="block text-xs font-normal text-muted md:hidden">
+            {counted(usage.calls['30d'], { one: 'paid once', other: 'paid # times' })}
           </span>
-        </div>
-        <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
-          <span className="min-w-0 text-sm text-muted">
-            by <UntrustedText text={merchant.name} max={60} />
-          </span>
-          <MerchantBadges {...merchant} checks={merchant.identity?.checks} />
-          {probe?.warnings.includes('foreign_pay_to') === true && (
-            <Badge tone="warn">Also asks to pay another address</Badge>
-          )}
-          <span className="ml-auto">
-            <StatusDot
-              status={status}
-              probe={probe}
-              isAsListed={livePrice === null || livePrice === price}
-            />
-          </span>
-        </div>
-        {description !== '' && (
-          <p className="mt-1.5 line-clamp-2 max-w-3xl text-sm text-pretty text-muted">
-            <UntrustedText text={description} max={300} />
-          </p>
         )}
-        <div className="mt-2 flex flex-wrap items-center justify-between gap-x-4 gap-y-1">
-          <EndpointLine method={method} url={url} />
-          <span className="relative text-xs text-faint">
-            <UsedBy usage={endpoint.usage} />
+      </>
+    ),
+  },
+  {
+    sort: 'delivered',
+    name: 'Delivered',
+    about: 'Purchases by Arcus that brought what was promised, of the last ten',
+    place: 'max-md:hidden w-28',
+    cell: ({ delivery }) => (delivery === null ? undefined : deliveredOf(delivery)),
+  },
+  {
+    sort: 'payments',
+    name: 'Payments',
+    about: 'Payments in 30 days, day by day',
+    place: 'max-md:hidden w-24 lg:w-40',
+    cell: ({ usage }) =>
+      usage && (
+        <span className="flex items-center justify-end">
+          <span className="max-lg:hidden">
+            {usage.daily !== undefined && <Sparkline values={usage.daily} />}
           </span>
-        </div>
-      </div>
-    </li>
+          <span className="w-13" title={`${exactCount(usage.calls['30d'])} in 30 days`}>
+            {shortCount(usage.calls['30d'])}
+          </span>
+        </span>
+      ),
+  },
+  {
+    sort: 'success',
+    name: 'Success',
+    about: 'Share of the payments in 30 days that settled once they were sent',
+    place: 'max-lg:hidden w-24',
+    cell: ({ usage }) => usage?.successRate != null && percent(usage.successRate),
+  },
+  {
+    sort: 'lastPaid',
+    name: 'Last paid',
+    about: 'Paid most recently first',
+    place: 'max-md:hidden w-34',
+    cell: ({ usage }) => usage && <Moment at={usage.lastPaid * 1_000} />,
+  },
+]
+
+function deliveredOf({ share, checks }: Delivery): string {
+  return checks === undefined ? percent(share) : `${Math.round(share * checks)} of ${checks}`
+}
+
+/** Shows one API with what is known of it: its state, price, purchases and payments. It opens into its description. */
+export function EndpointRow({
+  endpoint,
+  isOpen,
+  onToggle,
+}: {
+  endpoint: EndpointCard
+  isOpen: boolean
+  onToggle: () => void
+}) {
+  const { id, merchant, title } = endpoint
+  return (
+    <>
+      {/* The keyboard has the button in the row. */}
+      <tr
+        onClick={onToggle}
+        className={`h-14 cursor-pointer border-t border-line transition-colors hover:bg-sunken/60 ${isOpen ? 'bg-sunken/60' : ''}`}
+      >
+        <th scope="row" className="py-1 pl-4 text-left font-normal sm:pl-5">
+          <span className="flex min-w-0 items-center gap-3">
+            <Glyph of={merchant.id} size={32} />
+            <span className="min-w-0 flex-1">
+              <button
+                type="button"
+                aria-expanded={isOpen}
+                aria-controls={`api-${id}`}
+                className="block max-w-full truncate text-left font-medium"
+              >
+                <UntrustedText text={title} />
+              </button>
+              <span className="flex min-w-0 items-center gap-2 text-xs text-muted">
+                <HealthDot api={endpoint} />
+                <span className="min-w-0 truncate">
+                  by <UntrustedText text={merchant.name} max={60} />
+                </span>
+                <WarningBadges warnings={merchant.warnings} />
+              </span>
+            </span>
+          </span>
+        </th>
+        {endpointColumns.map(({ sort, place, cell }) => (
+          <td
+            key={sort}
+            className={`px-2 text-right text-sm whitespace-nowrap tabular last:pr-4 sm:last:pr-5 max-md:pr-4 ${sort === 'price' ? 'font-medium' : 'text-muted'} ${place}`}
+          >
+            {cell(endpoint) || <span className="text-faint">–</span>}
+          </td>
+        ))}
+      </tr>
+      {isOpen && (
+        <tr id={`api-${id}`} className="bg-sunken/60">
+          <td colSpan={endpointColumns.length + 1} className="px-4 pt-1 pb-5 sm:px-5 sm:pl-16">
+            <Suspense fallback={<Skeleton className="h-32 w-full" />}>
+              <OpenEndpoint endpoint={endpoint} />
+            </Suspense>
+          </td>
+        </tr>
+      )}
+    </>
   )
 }

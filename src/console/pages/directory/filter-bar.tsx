@@ -9,7 +9,7 @@ import {
 } from '../../components/search-state.js'
 import { SearchInput, Select, type SelectOptions } from '../../components/select.js'
 import { atomicToUsd } from '../../format/amounts.js'
-import { readSearch } from '../../format/search-target.js'
+import { meanings, readSearch } from '../../format/search-target.js'
 import { shortHex } from '../../format/untrusted-text.js'
 
 /** Long enough not to search for each key, short enough to feel immediate. */
@@ -17,18 +17,27 @@ const TYPING_MS = 140
 const MAX_QUERY_CHARS = 200
 
 const sortNames = {
-  calls: 'Most payments',
+  calls: 'Most used',
+  payments: 'Most payments',
   payers: 'Most buyers',
   lastPaid: 'Paid most recently',
   price: 'Lowest price',
   new: 'Newest first',
+  delivered: 'Best delivered',
+  success: 'Best success rate',
+  title: 'By title',
 } as const
-type SortChoice = keyof typeof sortNames
+export type SortChoice = keyof typeof sortNames
 const sorts = Object.keys(sortNames) as SortChoice[]
 
 /** Returns the order without a choice: `undefined` is the best match of a search, and a whole list begins with what is used most. */
-export function usualSort({ query }: EndpointFilters): SortChoice | undefined {
+function usualSort({ query }: EndpointFilters): SortChoice | undefined {
   return query === undefined ? 'calls' : undefined
+}
+
+/** Returns the order of the list; `undefined` is the best match. */
+export function sortOf(filters: EndpointFilters): string | undefined {
+  return filters.sort ?? usualSort(filters)
 }
 
 function sortOptions(filters: EndpointFilters): SelectOptions<string> {
@@ -63,14 +72,14 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
   return (
     <div className="flex flex-wrap items-center gap-2">
       <SearchField value={filters.query ?? ''} onChange={(words) => set('query', words)} />
-      <div className="flex max-w-full flex-wrap gap-2">
+      <div className="-m-1 flex max-w-[calc(100%+0.5rem)] gap-2 overflow-x-auto p-1 [scrollbar-width:none] sm:flex-wrap">
         <Select
           variant="pill"
           aria-label="Order"
           value={filters.sort ?? ''}
           options={sortOptions(filters)}
           onChange={(value) => set('sort', value)}
-          className={pill(filters.sort !== undefined)}
+          className={pill(filters.sort !== undefined && filters.sort !== usualSort(filters))}
         />
         <Select
           variant="pill"
@@ -86,7 +95,7 @@ export function FilterBar({ filters, onChange }: FilterBarProps) {
           onClick={() => set('verified', isLive ? undefined : 'true')}
           className={pill(isLive)}
         >
-          Live
+          Passed its check
         </button>
         {filters.payTo !== undefined && (
           <Chip onRemove={() => set('payTo', undefined)}>
@@ -125,7 +134,8 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
   const applied = useRef(value)
   const [, navigate] = useLocation()
   const target = useSearchTarget()
-  const isWords = readSearch(typed).kind === 'words'
+  const { kind } = readSearch(typed)
+  const isWords = kind === 'words'
 
   useEffect(() => {
     if (value === applied.current) return
@@ -159,6 +169,13 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
         aria-keyshortcuts="/"
         maxLength={MAX_QUERY_CHARS}
       />
+      <p role="status" className="absolute top-full z-10 mt-1 empty:hidden">
+        {!isWords && (
+          <span className="inline-block rounded-lg border border-line-strong bg-raised px-3 py-1.5 text-xs">
+            {meanings[kind]} Press Enter.
+          </span>
+        )}
+      </p>
       {typed === '' && (
         <span
           className="pointer-events-none absolute inset-y-0 right-3 hidden items-center font-mono text-xs text-faint sm:flex"
@@ -201,6 +218,11 @@ export function lastDirectory(): string {
   } catch {
     return '/'
   }
+}
+
+/** Returns whether the directory is all that somebody wants to see: they search, filter or order it. */
+export function isBrowsing(filters: EndpointFilters): boolean {
+  return Object.keys(filters).length > 0
 }
 
 export function isFiltered({ sort: _, ...filters }: EndpointFilters): boolean {

@@ -11,56 +11,43 @@ import { lazyPage, useTitle } from '../../components/page.js'
 import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../format/amounts.js'
 import { Directory } from './directory.js'
+import { isBrowsing, useFilters } from './filter-bar.js'
 
 const PayCommand = lazyPage(() => import('../../components/pay-command.js'), 'PayCommand')
 const TryPanel = lazyPage(() => import('../merchant/try/try-panel.js'), 'TryPanel')
 
-/** The door: what Arcus is, one API to try at once, and the directory. */
+/** The door: what Arcus is, one API to try at once, and the directory, which is all of the page where somebody searches. */
 export function Home() {
-  useTitle(undefined)
+  const isPage = isBrowsing(useFilters().filters)
+  useTitle(isPage ? 'Directory' : undefined)
   return (
     <>
-      <div className="mb-14 grid items-start gap-x-12 gap-y-8 lg:grid-cols-[minmax(0,6fr)_minmax(0,5fr)]">
-        <Hero />
-        <section id={SAMPLE} aria-label="Try a paid call" className="scroll-mt-20">
-          <Sample />
-        </section>
-      </div>
-      <Directory />
+      {!isPage && (
+        <div className="mb-12 grid items-start gap-x-12 gap-y-8 lg:grid-cols-[minmax(0,6fr)_minmax(0,5fr)]">
+          <Hero />
+          <section aria-label="Try a paid call" className="scroll-mt-20">
+            <Sample />
+          </section>
+        </div>
+      )}
+      <Directory isPage={isPage} />
     </>
   )
 }
 
-const SAMPLE = 'sample'
-
 function Hero() {
-  const { data: settings } = useQuery(settingsQuery)
-  const isDevnet = settings?.devnet === true
-  const tryIt = () => {
-    const card = document.getElementById(SAMPLE)
-    card?.scrollIntoView({ block: 'nearest', behavior: 'smooth' })
-    card?.querySelector<HTMLElement>('[data-pay], button')?.focus({ preventScroll: true })
-  }
   return (
     <div className="lg:pt-6">
       <h1 className="text-display font-semibold tracking-[-0.035em]">
         Charge a cent per API call.
       </h1>
       <p className="mt-4 max-w-lg text-lg/7 text-pretty text-muted">
-        Arcus settles x402 payments on Arc in half a second: no account, no API key, no gas.
+        With x402 a program pays for a call over HTTP. Arcus settles these payments on Arc, a chain
+        whose gas is paid in USDC, in half a second: no account, no API key, no gas.
       </p>
-      <p className="mt-2 max-w-lg text-sm text-pretty text-muted">
-        By x402 a program pays for a call over HTTP. Arc is a chain whose gas is paid in USDC.{' '}
+      <div className="mt-7 flex flex-wrap items-center gap-x-5 gap-y-3">
+        <ButtonLink href="/console">Sell your API</ButtonLink>
         <TextLink href="/how-it-works">See the steps</TextLink>
-      </p>
-      <div className="mt-7 flex flex-wrap gap-3">
-        {/* Wide enough for both texts, so that nothing moves when the network is known. */}
-        <Button variant="primary" onClick={tryIt} className="w-full sm:w-auto sm:min-w-60">
-          Try a paid call{isDevnet && ', with play money'}
-        </Button>
-        <ButtonLink href="/console" className="w-full sm:w-auto">
-          Sell your API
-        </ButtonLink>
       </div>
     </div>
   )

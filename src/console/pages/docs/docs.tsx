@@ -13,7 +13,7 @@ import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PageTitle } from '../../components/page.js'
 import { useSearchState } from '../../components/search-state.js'
 import { OutLink } from '../../components/untrusted-text.js'
-import { Markdown } from './markdown.js'
+import { contentsOf, Markdown } from './markdown.js'
 
 /** The pages of the quickstarts, by the name of their file. */
 const parts = { sell, buy, agent } as const
@@ -81,15 +81,36 @@ function Page({
         {(settings) => {
           const network = listedNetwork(settings)
           if (network === undefined) return null
+          const local = localText(text, settings, network)
           return (
-            <div className="max-w-3xl space-y-8">
-              {children?.(settings, network)}
-              <Markdown text={localText(text, settings, network)} />
+            <div className="grid grid-cols-1 gap-x-12 lg:grid-cols-[minmax(0,48rem)_minmax(0,1fr)]">
+              <div className="min-w-0 space-y-8">
+                {children?.(settings, network)}
+                <Markdown text={local} />
+              </div>
+              <Contents text={local} />
             </div>
           )
         }}
       </Loaded>
     </>
+  )
+}
+
+/** Lists the sections of a page beside it, where there is room. */
+function Contents({ text }: { text: string }) {
+  return (
+    <nav aria-label="On this page" className="max-lg:hidden">
+      <ul className="sticky top-24 space-y-2 border-l border-line pl-5 text-sm">
+        {contentsOf(text).map(({ name, href }) => (
+          <li key={href}>
+            <a href={href} className="text-muted hover:text-ink">
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
   )
 }
 

@@ -12,7 +12,7 @@ type MarkdownBlock =
 /** Shows a page of our own documents: the part of Markdown that they use, below the title of the page. */
 export function Markdown({ text }: { text: string }) {
   return (
-    <div className="space-y-4 text-pretty text-muted [&_h2]:mt-8 [&_strong]:font-medium [&_strong]:text-ink">
+    <div className="space-y-4 text-pretty text-muted [&_h2]:mt-8 [&_h2]:scroll-mt-20 [&_strong]:font-medium [&_strong]:text-ink">
       {blocksOf(text).map((block, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a block is its place
         <Shown key={index} block={block} />
@@ -20,6 +20,16 @@ export function Markdown({ text }: { text: string }) {
     </div>
   )
 }
+
+/** Returns the headings of a page, each with its fragment. */
+export function contentsOf(text: string): { name: string; href: string }[] {
+  return [...text.matchAll(/^## (.*)$/gm)].map(([, name = '']) => ({
+    name,
+    href: `#${slugOf(name)}`,
+  }))
+}
+
+const slugOf = (heading: string) => heading.toLowerCase().replace(/[^a-z0-9]+/g, '-')
 
 /** Reads the blocks after the title. Code is named after its section and file. */
 function blocksOf(text: string): MarkdownBlock[] {
@@ -58,7 +68,11 @@ function readBlock(part: string, heading: string | undefined): MarkdownBlock {
 function Shown({ block }: { block: MarkdownBlock }) {
   switch (block.kind) {
     case 'heading':
-      return <h2 className="text-lg font-semibold tracking-tight text-ink">{block.text}</h2>
+      return (
+        <h2 id={slugOf(block.text)} className="text-lg font-semibold tracking-tight text-ink">
+          {block.text}
+        </h2>
+      )
     case 'text':
       return <p>{inline(block.text)}</p>
     case 'code':

@@ -1,20 +1,20 @@
 import type { Usage } from '@arcus/protocol/answers/fields'
-import type { MerchantEndpoint } from '@arcus/protocol/answers/listings'
-import { Tabs } from '@base-ui/react/tabs'
+import type { EndpointState, MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import { useQuery } from '@tanstack/react-query'
-import { type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
 import { healthQuery, listedNetwork, pricesQuery, settingsQuery } from '../../api/queries.js'
-import { Badge, MethodChip, StatusDot } from '../../components/badge.js'
+import { Badge, HealthDot, MethodChip } from '../../components/badge.js'
 import { Button, CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
+import { Segmented } from '../../components/field.js'
 import { AskedPrice, busiestPayer, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
 import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
-import { duration, percent } from '../../format/amounts.js'
+import { counted, duration, percent } from '../../format/amounts.js'
 import { DeliveryReport, ProbeReport } from './reports.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
 
@@ -29,17 +29,22 @@ export function EndpointCard({
   isOpenAtFirst,
 }: EndpointProps & { isOpenAtFirst: boolean }) {
   const { state, title, method, url, price } = endpoint
-  const isAsListed = state.livePrice === null || state.livePrice === price
   const anchor = `endpoint-${state.id}`
   const isTarget = useLocationProperty(() => location.hash) === `#${anchor}`
   const [isOpen, setIsOpen] = useState(isOpenAtFirst || isTarget)
   const card = useRef<HTMLLIElement>(null)
+  const isPressed = useRef(false)
 
   useEffect(() => {
-    if (!isTarget) return
+    if (!isTarget || isPressed.current) return
     setIsOpen(true)
     card.current?.scrollIntoView({ block: 'start' })
   }, [isTarget])
+  const toggle = () => {
+    isPressed.current = true
+    setIsOpen(!isOpen)
+    if (!isOpen) history.replaceState(history.state, '', `#${anchor}`)
+  }
 
   return (
     <li id={anchor} ref={card} className="scroll-mt-20">
@@ -47,7 +52,7 @@ export function EndpointCard({
         <button
           type="button"
           aria-expanded={isOpen}
-          onClick={() => setIsOpen(!isOpen)}
+          onClick={toggle}
           className="flex w-full items-start gap-3 px-4 py-4 text-left hover:bg-sunken/60 sm:px-5"
         >
           <span className={`mt-1 text-faint transition-transform ${isOpen ? 'rotate-90' : ''}`}>
@@ -63,9 +68,7 @@ export function EndpointCard({
             <span className="font-medium">
               <AskedPrice {...endpoint} {...state} />
             </span>
-            {!isOpen && (
-              <StatusDot status={state.status} probe={state.probe} isAsListed={isAsListed} />
-            )}
+            {!isOpen && <HealthDot api={{ ...state, price }} />}
           </span>
         </button>
       </h3>
@@ -102,10 +105,10 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
           </Badge>
         ))}
       </div>
-      <ProbeReport {...state} />
+      <ProbeReport api={{ ...state, price: endpoint.price }} />
       {state.delivery !== null && <DeliveryReport delivery={state.delivery} />}
       {state.usage !== null && <UsageFigures usage={state.usage} />}
-      <History merchantId={merchantId} id={state.id} />
+      <History merchantId={merchantId} state={state} />
       <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
       <CallCode endpoint={endpoint} />
       {endpoint.inputSchema !== null && (
@@ -140,17 +143,23 @@ function UsageFigures({ usage }: { usage: Usage }) {
 
 const MAX_CHANGES_SHOWN = 5
 
-/** Shows how an endpoint did in 30 days, and how its price changed. */
-function History({ merchantId, id }: { merchantId: string; id: number }) {
-  const { data: health } = useQuery(healthQuery(merchantId, id))
-  const { data } = useQuery(pricesQuery(merchantId, id))
+/** Checks from which on their share says something. */
+const TELLING_CHECKS = 20
+const DAY_SECONDS = 86_400
+
+/** Shows how an endpoint did in at most 30 days, and how its price changed. */
+function History({ merchantId, state }: { merchantId: string; state: EndpointState }) {
+  const { data: health } = useQuery(healthQuery(merchantId, state.id))
+  const { data } = useQuery(pricesQuery(merchantId, state.id))
   const changes = data?.prices.flatMap(({ sentence }) => sentence ?? []) ?? []
   const month = health?.uptime['30d']
   return (
     <div className="space-y-1 text-sm text-muted">
       {month !== undefined && month.share !== null && (
         <p>
-          Up {percent(month.share)} in 30 days
+          {month.probes < TELLING_CHECKS
+            ? counted(month.probes, { one: '# check so far', other: '# checks so far' })
+            : `Up ${percent(month.share)} in ${daysSince(state.createdAt)}`}
           {health?.latency.p50Ms != null && ` · ${duration(health.latency.p50Ms)}`}
         </p>
       )}
@@ -159,6 +168,12 @@ function History({ merchantId, id }: { merchantId: string; id: number }) {
       ))}
     </div>
   )
+}
+
+/** Writes the days since a time in Unix seconds, of the last 30. */
+function daysSince(at: number): string {
+  const days = Math.ceil((Date.now() / 1_000 - at) / DAY_SECONDS)
+  return counted(Math.min(30, Math.max(1, days)), { one: '# day', other: '# days' })
 }
 
 /** Opens the panel that calls the endpoint and pays for it, or leads to the code where a wallet cannot pay it here. */
@@ -189,6 +204,7 @@ function TryIt(props: EndpointProps) {
 /** Shows code to call an endpoint. */
 function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
   const { data: settings } = useQuery(settingsQuery)
+  const [shown, setShown] = useState<'look' | 'pay'>('look')
   const network = listedNetwork(settings)
   const block = (name: string, text: string) => <CodeBlock name={name} code={text} />
   const payCode = (write: typeof fetchSnippet) => () =>
@@ -197,45 +213,26 @@ function CallCode({ endpoint }: { endpoint: MerchantEndpoint }) {
     ) : (
       block('TypeScript client', write(endpoint, network))
     )
-  const tabs: Tab[] =
-    endpoint.method === 'MCP'
-      ? [
-          ['Call the tool', () => block('tools/call', toolCallSnippet(endpoint))],
-          ['Pay with @x402/fetch', payCode(toolPaySnippet)],
-        ]
-      : [
-          ['See the price', () => block('curl command', curlSnippet(endpoint))],
-          ['Pay with @x402/fetch', payCode(fetchSnippet)],
-        ]
-  return <CodeTabs tabs={tabs} />
-}
-
-type Tab = readonly [name: string, content: () => ReactNode]
-
-/** Tabs of which one is shown; the arrow keys move between them. */
-function CodeTabs({ tabs }: { tabs: readonly Tab[] }) {
+  const isTool = endpoint.method === 'MCP'
+  const codes = {
+    look: () =>
+      isTool
+        ? block('tools/call', toolCallSnippet(endpoint))
+        : block('curl command', curlSnippet(endpoint)),
+    pay: payCode(isTool ? toolPaySnippet : fetchSnippet),
+  }
   return (
-    <Tabs.Root defaultValue={tabs[0]?.[0]}>
-      <Tabs.List
-        activateOnFocus
-        aria-label="Ways to call it"
-        className="mb-3 flex gap-1 overflow-x-auto border-b border-line"
-      >
-        {tabs.map(([name]) => (
-          <Tabs.Tab
-            key={name}
-            value={name}
-            className="-mb-px h-9 shrink-0 border-b-2 border-transparent px-3 text-sm font-medium text-muted hover:text-ink aria-selected:border-accent aria-selected:text-ink"
-          >
-            {name}
-          </Tabs.Tab>
-        ))}
-      </Tabs.List>
-      {tabs.map(([name, content]) => (
-        <Tabs.Panel key={name} value={name}>
-          {content()}
-        </Tabs.Panel>
-      ))}
-    </Tabs.Root>
+    <div className="space-y-3">
+      <Segmented
+        legend="Ways to call it"
+        value={shown}
+        options={[
+          ['look', isTool ? 'Call the tool' : 'See the price'],
+          ['pay', 'Pay with @x402/fetch'],
+        ]}
+        onChange={setShown}
+      />
+      {codes[shown]()}
+    </div>
   )
 }

@@ -25,16 +25,13 @@ function AgentName({ agentId }: { agentId: string }) {
 }
 
 /** Shows the four checks of the ERC-8004 agent of a listing, each with its date. */
-export function IdentityChecks({ merchant }: { merchant: MerchantView }) {
-  const { identity, agentId } = merchant
-  if (agentId === null) {
-    return (
-      <Card className="px-5 py-4 text-sm text-pretty text-muted">
-        This listing names no ERC-8004 agent. Only the wallet that signs for it and the address that
-        is paid are known.
-      </Card>
-    )
-  }
+export function IdentityChecks({
+  merchant: { identity },
+  agentId,
+}: {
+  merchant: MerchantView
+  agentId: string
+}) {
   return (
     <Card>
       <div className="flex items-center justify-between gap-3 border-b border-line px-5 py-3 text-sm">

@@ -68,7 +68,7 @@ function Missing({ id, isDeleted }: { id: string; isDeleted: boolean }) {
 const historyOf = (id: string) => `/api/merchants/${encodeURIComponent(id)}/history`
 
 function Merchant({ merchant }: { merchant: MerchantView }) {
-  const { id, name, description, flags, identity, endpoints, warnings } = merchant
+  const { id, name, description, flags, identity, agentId, endpoints, warnings } = merchant
   useTitle(oneLine(name, 60))
   return (
     <div className="space-y-10">
@@ -109,29 +109,6 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
         </Notice>
       )}
       <PublicTotals merchantId={id} />
-      <Section title={counted(endpoints.length, { one: '# API', other: '# APIs' })}>
-        <Card className="overflow-hidden">
-          <ul className="divide-y divide-line">
-            {endpoints.map((endpoint, index) => (
-              <EndpointCard
-                key={endpoint.state.id}
-                endpoint={endpoint}
-                merchantId={id}
-                payTo={merchant.payTo}
-                isOpenAtFirst={index === 0}
-              />
-            ))}
-          </ul>
-        </Card>
-      </Section>
-      <div className="grid gap-10 lg:grid-cols-2">
-        <Section title="Identity">
-          <IdentityChecks merchant={merchant} />
-        </Section>
-        <Section title="Payout and owner">
-          <Facts merchant={merchant} />
-        </Section>
-      </div>
       {flags.unclaimed && (
         <Notice
           title="Is this your API?"
@@ -142,6 +119,33 @@ function Merchant({ merchant }: { merchant: MerchantView }) {
           Arcus found it in a settled payment. The wallet that is paid can claim it.
         </Notice>
       )}
+      <div className="grid grid-cols-1 items-start gap-x-8 gap-y-10 lg:grid-cols-[minmax(0,2fr)_minmax(0,1fr)]">
+        <Section title={counted(endpoints.length, { one: '# API', other: '# APIs' })}>
+          <Card className="overflow-hidden">
+            <ul className="divide-y divide-line">
+              {endpoints.map((endpoint, index) => (
+                <EndpointCard
+                  key={endpoint.state.id}
+                  endpoint={endpoint}
+                  merchantId={id}
+                  payTo={merchant.payTo}
+                  isOpenAtFirst={index === 0}
+                />
+              ))}
+            </ul>
+          </Card>
+        </Section>
+        <div className="space-y-10">
+          <Section title="Payout and owner">
+            <Facts merchant={merchant} />
+          </Section>
+          {agentId !== null && (
+            <Section title="Identity">
+              <IdentityChecks merchant={merchant} agentId={agentId} />
+            </Section>
+          )}
+        </div>
+      </div>
     </div>
   )
 }

@@ -1,25 +1,19 @@
-import type { EndpointState } from '@arcus/protocol/answers/listings'
+import type { EndpointState, ProbeRecord } from '@arcus/protocol/answers/listings'
 import type { Delivery } from '@arcus/protocol/answers/paid-checks'
-import { StatusDot } from '../../components/badge.js'
+import { HealthDot } from '../../components/badge.js'
 import { Moment } from '../../components/moment.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { duration, percent } from '../../format/amounts.js'
 import { verdictForBuyers, verdictName, warningForBuyers } from '../../format/verdicts.js'
 
-/** Shows the result of the last probe of an endpoint: what it means for a buyer. */
-export function ProbeReport({
-  status,
-  probe,
-  nextProbeAt,
-}: Pick<EndpointState, 'status' | 'probe' | 'nextProbeAt'>) {
-  const warnings = probe?.warnings.flatMap((code) => warningForBuyers(code) ?? []) ?? []
+/** Shows the state of an endpoint, when it was checked, and what the check means for a buyer. */
+export function ProbeReport({ api }: { api: EndpointState & { price: string } }) {
+  const { probe, nextProbeAt } = api
   return (
     <div className="space-y-2 text-sm">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1 text-xs text-faint">
-        <StatusDot status={status} probe={probe} />
-        {probe === null ? (
-          <span>not checked yet</span>
-        ) : (
+        <HealthDot api={api} />
+        {probe !== null && (
           <span>
             checked <Moment at={probe.checkedAt * 1000} />
           </span>
@@ -30,18 +24,28 @@ export function ProbeReport({
           </span>
         )}
       </div>
-      {probe !== null && probe.verdict !== 'live' && (
+      <Findings probe={probe} />
+    </div>
+  )
+}
+
+/** Says what the last probe of an endpoint means for a buyer; nothing where all is well. */
+export function Findings({ probe }: { probe: Pick<ProbeRecord, 'verdict' | 'warnings'> | null }) {
+  const { verdict = 'live', warnings = [] } = probe ?? {}
+  const texts = warnings.flatMap((code) => warningForBuyers(code) ?? [])
+  return (
+    <>
+      {verdict !== 'live' && (
         <p className="rounded-lg bg-warn-soft px-3 py-2 text-pretty text-warn">
-          <span className="font-medium">{verdictName(probe.verdict)}.</span>{' '}
-          {verdictForBuyers(probe.verdict)}
+          <span className="font-medium">{verdictName(verdict)}.</span> {verdictForBuyers(verdict)}
         </p>
       )}
-      {warnings.map((text) => (
+      {texts.map((text) => (
         <p key={text} className="rounded-lg bg-warn-soft px-3 py-2 text-pretty text-warn">
           {text}
         </p>
       ))}
-    </div>
+    </>
   )
 }
 

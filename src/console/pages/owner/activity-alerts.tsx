@@ -9,6 +9,7 @@ import { Notice } from '../../components/card.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { counted } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
+import { type Health, healthOf } from '../../format/health.js'
 
 /** Failures in a row that the owner is warned of. */
 const IN_A_ROW = 3
@@ -17,6 +18,19 @@ const ENDPOINTS_MS = 60_000
 const HOOKS_MS = 60_000
 /** New payments change the figures, which are read again at most this often. */
 const SUMS_MS = 10_000
+
+/** The states of an API that keep buyers from its answers. */
+const alerts = [
+  ['failing', { one: 'An API fails its checks', other: '# APIs fail their checks' }],
+  [
+    'undelivered',
+    {
+      one: 'An API did not deliver when Arcus bought from it',
+      other: '# APIs did not deliver when Arcus bought from them',
+    },
+  ],
+  ['unpayable', { one: 'An API cannot be paid', other: '# APIs cannot be paid' }],
+] as const
 
 /** Says what needs the owner, as long as the page is open: payments, endpoints or paid checks that fail, webhooks that are not delivered. */
 export function Alerts({
@@ -34,8 +48,10 @@ export function Alerts({
     refetchIntervalInBackground: true,
   })
   const reason = failingReason(newest)
-  const failing = endpoints.filter(({ state }) => state.status === 'failing')
-  const failedBuys = endpoints.filter(({ state }) => state.delivery?.last.delivered === false)
+  const titlesOf = (kind: Health['kind']) =>
+    endpoints.flatMap(({ title, state, price }) =>
+      healthOf({ ...state, price }).kind === kind ? title : [],
+    )
   const undelivered = hooks?.hooks.filter(({ state }) => state !== 'active') ?? []
   return (
     <div className="space-y-3 empty:hidden">
@@ -44,19 +60,14 @@ export function Alerts({
           {failureText(reason)}
         </Notice>
       )}
-      <AlertOf
-        names={failing.map(({ title }) => title)}
-        forms={{ one: 'An API fails its checks', other: '# APIs fail their checks' }}
-        link={{ href: `${home}/endpoints`, text: 'See why' }}
-      />
-      <AlertOf
-        names={failedBuys.map(({ title }) => title)}
-        forms={{
-          one: 'An API did not deliver when Arcus bought from it',
-          other: '# APIs did not deliver when Arcus bought from them',
-        }}
-        link={{ href: `${home}/endpoints`, text: 'See why' }}
-      />
+      {alerts.map(([kind, forms]) => (
+        <AlertOf
+          key={kind}
+          names={titlesOf(kind)}
+          forms={forms}
+          link={{ href: `${home}/endpoints`, text: 'See why' }}
+        />
+      ))}
       <AlertOf
         tone="warn"
         names={undelivered.map(({ url }) => url)}

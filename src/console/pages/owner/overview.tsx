@@ -2,7 +2,7 @@ import type { OwnedMerchant } from '@arcus/protocol/answers/listings'
 import { useQuery } from '@tanstack/react-query'
 import { useConnection } from 'wagmi'
 import { Link } from 'wouter'
-import { merchantTotalsQuery, ownedQuery } from '../../api/queries.js'
+import { merchantQuery, merchantTotalsQuery, ownedQuery } from '../../api/queries.js'
 import { Badge, Dot } from '../../components/badge.js'
 import { ButtonLink } from '../../components/button.js'
 import { Card, Empty, Notice, Section } from '../../components/card.js'
@@ -13,6 +13,7 @@ import { Moment } from '../../components/moment.js'
 import { PageTitle } from '../../components/page.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { percent, shortCount } from '../../format/amounts.js'
+import { healthCounts } from '../../format/health.js'
 import { readDraft } from './editor/drafts.js'
 
 /** Lists the listings that the connected wallet owns, is offered or may claim. */
@@ -166,7 +167,7 @@ function Group({
               </div>
               {merchant.hidden && <Badge tone="warn">Hidden by the operator</Badge>}
               {merchant.role === 'owner' && <Month merchantId={merchant.id} />}
-              <Counts endpoints={merchant.endpoints} />
+              <Counts merchantId={merchant.id} />
               <span className="text-faint">
                 <Icon name="right" size={14} />
               </span>
@@ -200,12 +201,17 @@ function Month({ merchantId }: { merchantId: string }) {
   )
 }
 
-function Counts({ endpoints: { live, unverified, failing } }: Pick<OwnedMerchant, 'endpoints'>) {
+/** Counts the APIs of a listing by their state. Its place is kept until the listing is read. */
+function Counts({ merchantId }: { merchantId: string }) {
+  const { data } = useQuery(merchantQuery(merchantId))
+  const apis = data?.endpoints.map(({ state, price }) => ({ ...state, price })) ?? []
   return (
-    <span className="flex flex-col items-end gap-x-3 sm:min-w-24 sm:flex-row sm:justify-end">
-      {live > 0 && <Dot tone="ok">{live} live</Dot>}
-      {unverified > 0 && <Dot tone="warn">{unverified} not live yet</Dot>}
-      {failing > 0 && <Dot tone="bad">{failing} failing</Dot>}
+    <span className="flex flex-col items-end gap-x-3 sm:min-w-32 sm:flex-row sm:justify-end">
+      {healthCounts(apis).map(({ kind, name, tone, count }) => (
+        <Dot key={kind} tone={tone}>
+          {apis.length === 1 ? name : `${count} ${name.toLowerCase()}`}
+        </Dot>
+      ))}
     </span>
   )
 }

@@ -4,6 +4,7 @@ import { Button, ButtonLink } from '../../components/button.js'
 import { Note, Notice } from '../../components/card.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { counted } from '../../format/amounts.js'
+import { healthCounts } from '../../format/health.js'
 import { type Level, verdictName, warningLevel, warningText } from '../../format/verdicts.js'
 
 /** Says after a save (`?saved` in the address) whether the APIs are in the directory, and what is left to do. */
@@ -67,6 +68,10 @@ function outcomeOf({ flags, endpoints }: MerchantView) {
   const live = endpoints.filter(({ state }) => state.status === 'live')
   const other = endpoints.find(({ state }) => state.status !== 'live')
   if (flags.hidden) return { tone: 'warn', title: 'Saved, and hidden by the operator' } as const
+  const worst = healthCounts(endpoints.map(({ state, price }) => ({ ...state, price })))[0]
+  if (other === undefined && worst?.kind !== 'live' && worst !== undefined) {
+    return { tone: 'warn', title: `Saved, in the directory: ${worst.name.toLowerCase()}` } as const
+  }
   if (other === undefined) return { tone: 'ok', title: 'Live in the directory' } as const
   if (live.length > 0) {
     const apis = counted(endpoints.length, { one: '# API', other: '# APIs' })

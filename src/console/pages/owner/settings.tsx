@@ -111,7 +111,7 @@ function Agent({ merchant, isOwner }: { merchant: MerchantView; isOwner: boolean
       title="ERC-8004 agent"
       note="Link the registered agent of this seller. Arcus makes four checks, repeats them, and shows the result and the date of each."
     >
-      {agentId !== null && <IdentityChecks merchant={merchant} />}
+      {agentId !== null && <IdentityChecks merchant={merchant} agentId={agentId} />}
       {isOwner && (
         <SignedLine
           key={agentId}
@@ -151,9 +151,10 @@ function DeleteListing({ id }: { id: string }) {
     mutationFn: () => write((client) => client.delete(id)),
     onSuccess: () => {
       say(`${id} is deleted. Its id stays yours.`)
+      // The next page lists what is left, and reads nothing of the deleted one.
+      queries.removeQueries({ queryKey: ['owned'] })
       go('/console')
       queries.removeQueries({ queryKey: ['merchant', id] })
-      return queries.invalidateQueries({ queryKey: ['owned'] })
     },
   })
   return (

@@ -62,7 +62,7 @@ export function Webhooks({ id, owner }: { id: string; owner: string }) {
 function Hooks({ id }: { id: string }) {
   const query = useQuery({ ...hooksQuery(id), refetchInterval: 5_000 })
   return (
-    <Loaded query={query} isLive skeleton={<Skeleton className="h-dvh w-full !rounded-2xl" />}>
+    <Loaded query={query} skeleton={<Skeleton className="h-dvh w-full !rounded-2xl" />}>
       {({ hooks }) => (
         <div className="space-y-4">
           {hooks.map((hook) => (

@@ -20,7 +20,7 @@ export function StatusPage() {
   return (
     <>
       <PageTitle title="Status">Whether payments settle now, and how they settled today.</PageTitle>
-      <Loaded query={query} isLive skeleton={<Skeleton isCard className="h-72 w-full" />}>
+      <Loaded query={query} skeleton={<Skeleton isCard className="h-72 w-full" />}>
         {(status) => (
           <div className="space-y-10">
             <Headline status={status} readAt={query.dataUpdatedAt} />

@@ -203,13 +203,15 @@ export const indexedColumns = `${indexed.join(', ')}, CASE WHEN input_schema IS 
 export type IndexedRow = Pick<EndpointRow, (typeof indexed)[number]> & { has_schema: number }
 
 export function toIndexedEndpoint(row: IndexedRow): IndexedEndpoint {
+  const delivery: Delivery | null = row.delivery === null ? null : JSON.parse(row.delivery)
   return Object.assign(toFound(row), {
     hasSchema: row.has_schema === 1,
-    isDelivered: row.delivery !== null && isDelivered(JSON.parse(row.delivery)),
+    isDelivered: delivery !== null && isDelivered(delivery),
+    deliveredShare: delivery?.share ?? -1,
   })
 }
 
-type IndexedFacts = Omit<IndexedEndpoint, 'hasSchema' | 'isDelivered'>
+type IndexedFacts = Omit<IndexedEndpoint, 'hasSchema' | 'isDelivered' | 'deliveredShare'>
 
 /** A start reads every endpoint, so the members are written out: putting objects together would take longer than reading. */
 function toFound(row: Omit<IndexedRow, 'has_schema' | 'delivery'>): IndexedFacts {

@@ -85,6 +85,18 @@ describe('a sentence', () => {
     expect([next.isLoose, next.next]).toEqual([true, null])
   })
 
+  it('finds what its subject names however many APIs are about it, and forgives a letter', async () => {
+    for (let i = 0; i < 20; i++) await list({ title: 'Sea temperature', description: 'By place.' })
+    await list({ title: 'Seven-day forecast', description: 'Wind at sea, hour by hour.' })
+    await list({ title: 'Fees of the last hour', description: 'Of the chain.' })
+    const search = new EndpointSearch(await whenReady(world.catalog))
+    for (const query of ['sea temperature by the hour', 'hourly sea temperature']) {
+      const found = await titlesOf(search, query)
+      expect(found.filter((title) => title === 'Sea temperature')).toHaveLength(20)
+    }
+    expect(await titlesOf(search, 'sevn-day forcast')).toContain('Seven-day forecast')
+  })
+
   it('is not decided by strangers to the payee, who come last', async () => {
     await list({ title: 'Weather forecast', description: 'For every city.' })
     const stranger = { id: 'stranger', name: 'Weather', owner: keyOf(0xbad), payTo }

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { useFormContext, useFormState, useWatch } from 'react-hook-form'
 import { sendJson } from '../../../api/http.js'
 import { merchantQuery, settingsQuery } from '../../../api/queries.js'
-import { MethodChip, StatusDot } from '../../../components/badge.js'
+import { HealthDot, MethodChip } from '../../../components/badge.js'
 import { Button } from '../../../components/button.js'
 import { Failure, Note } from '../../../components/card.js'
 import { Field } from '../../../components/field.js'
@@ -16,7 +16,7 @@ import { Select } from '../../../components/select.js'
 import { UntrustedText, UrlText } from '../../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../../format/amounts.js'
 import { oneLine } from '../../../format/untrusted-text.js'
-import { verdictName } from '../../../format/verdicts.js'
+import { verdictName, warningLevel } from '../../../format/verdicts.js'
 import { FormArea, FormText } from './fields.js'
 import {
   differsInPrice,
@@ -179,7 +179,7 @@ function Standing({
   const { state } = listed
   return (
     <span className="flex flex-wrap items-center gap-x-4 gap-y-1 text-sm">
-      <StatusDot status={state.status} probe={state.probe} />
+      <HealthDot api={{ ...state, price: listed.price }} />
       <span className="font-medium">
         <AskedPrice {...listed} symbol={state.symbol} livePrice={state.livePrice} />
       </span>
@@ -215,10 +215,14 @@ function CheckResult({
           <Moment at={last.checkedAt * 1_000} />.
         </Note>
       )}
-      {check.data?.verdict === 'live' && <Note level="ok">It works.</Note>}
+      {check.data?.verdict === 'live' && !check.data.warnings.some(isProblem) && (
+        <Note level="ok">It works.</Note>
+      )}
     </>
   )
 }
+
+const isProblem = (code: string) => warningLevel(code) === 'bad'
 
 /** Shows what the 402 says, which is not to be typed: another price than that of the API is always a mistake. */
 function Facts({

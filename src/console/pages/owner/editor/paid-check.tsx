@@ -24,7 +24,7 @@ export function PaidCheck({
   name: string
 }) {
   const { id, owner, payToProof } = merchant
-  const { delivery, id: endpointId } = listed.state
+  const { delivery, probe, id: endpointId } = listed.state
   const { address } = useConnection()
   const { data: settings } = useQuery(settingsQuery)
   const { write } = useSigning()
@@ -35,7 +35,12 @@ export function PaidCheck({
     }),
   })
   const isWaiting = ask.isSuccess && ask.data.before === delivery?.last.at
-  useQuery({ ...merchantQuery(id), refetchInterval: isWaiting && LOOK_MS })
+  // A free check follows each purchase, and reads the price that was asked.
+  const isOlder = (probe?.checkedAt ?? 0) < (delivery?.last.at ?? 0)
+  useQuery({
+    ...merchantQuery(id),
+    refetchInterval: ask.isSuccess && (isWaiting || isOlder) && LOOK_MS,
+  })
   const canAsk = settings?.paidChecks && sameAddress(address, owner) && payToProof !== null
   return (
     <>
@@ -57,7 +62,7 @@ export function PaidCheck({
       </div>
       {isWaiting && (
         <Note level="ok">
-          Arcus buys from it before others, once the money of the day allows. You may ask{' '}
+          Arcus buys from it within minutes, or as soon as the money of the day allows. You may ask{' '}
           {counted(ask.data.left, { one: 'once', other: '# times' })} more within a day.
         </Note>
       )}

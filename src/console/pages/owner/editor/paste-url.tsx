@@ -69,7 +69,7 @@ export function PasteUrl({ isFirst, onAdd }: PasteUrlProps) {
           </p>
         )}
         <Failure title="It could not be checked" of={probe.error} />
-        {answer !== undefined && isLive(answer) && <Works answer={answer} />}
+        {answer !== undefined && isLive(answer) && <Answers answer={answer} />}
         {answer?.listing === null && answer.tools === undefined && (
           <Refused
             answer={answer}
@@ -143,23 +143,26 @@ function usePaste(onAdd: PasteUrlProps['onAdd']) {
   return { box, url, type, problem, tools, probe, check }
 }
 
-/** Says what a buyer sees at an API that works. */
-function Works({ answer: { listing, warnings } }: { answer: ApiQuote & { listing: object } }) {
+/** Says what a buyer sees at an API that answers: it works, unless nobody can pay it as it asks. */
+function Answers({ answer: { listing, warnings } }: { answer: ApiQuote & { listing: object } }) {
+  const problems = warnings.filter((code) => warningLevel(code) === 'bad')
+  const asks = exactAmount(atomicToUsd(listing.price), listing.symbol)
+  const isFine = problems.length === 0
   return (
     <>
       <Notice
-        tone="ok"
-        title={`It works: a call costs ${exactAmount(atomicToUsd(listing.price), listing.symbol)}`}
+        tone={isFine ? 'ok' : 'warn'}
+        title={isFine ? `It works: a call costs ${asks}` : `It answers and asks for ${asks}`}
       >
-        What it says about itself is filled in below. Check that, and sign.
+        {isFine
+          ? 'What it says about itself is filled in below. Check that, and sign.'
+          : 'Nobody can pay it like this. What it says about itself is filled in below.'}
       </Notice>
-      {warnings
-        .filter((code) => warningLevel(code) === 'bad')
-        .map((code) => (
-          <Note key={code} level="bad">
-            {warningText(code)}
-          </Note>
-        ))}
+      {problems.map((code) => (
+        <Note key={code} level="bad">
+          {warningText(code)}
+        </Note>
+      ))}
     </>
   )
 }
@@ -175,19 +178,28 @@ function Refused({
   onByHand: () => void
 }) {
   const leadsTo = verdict === 'redirect' ? safeHref(String(seen.location)) : undefined
+  const isAway = verdict === 'unreachable'
   return (
     <Notice
       tone="bad"
       title={verdictName(verdict)}
       action={
-        <Button size="sm" onClick={() => (leadsTo === undefined ? onByHand() : onFollow(leadsTo))}>
-          {leadsTo === undefined ? 'Fill in by hand' : 'Check that address'}
-        </Button>
+        leadsTo !== undefined ? (
+          <Button size="sm" onClick={() => onFollow(leadsTo)}>
+            Check that address
+          </Button>
+        ) : (
+          isAway && (
+            <Button size="sm" onClick={onByHand}>
+              Fill in by hand
+            </Button>
+          )
+        )
       }
     >
       <UntrustedText text={message} max={600} />
       <p className="mt-1">
-        {verdict === 'unreachable'
+        {isAway
           ? 'Nothing was saved. You can list it all the same: it is in the directory once it answers.'
           : 'It cannot be listed like this. Correct it and check again.'}
       </p>

@@ -667,10 +667,10 @@ describe('a base fee above the cap', () => {
     chain.baseFee = 30n * 10n ** 9n
     await pass(1_000)
     const [early, late] = [await pay(), await pay()]
-    await pass(3_500)
+    await pass(2_500)
     expect(await early.row()).toMatchObject({ state: 'queued' })
     chain.baseFee = 20n * 10n ** 9n
-    await pass(3_500)
+    await pass(2_500)
     expect(await early.row()).toMatchObject({ state: 'confirmed' })
     expect(await late.row()).toMatchObject({ state: 'confirmed' })
     chain.baseFee = 30n * 10n ** 9n

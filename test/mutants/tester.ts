@@ -52,6 +52,8 @@ const vitest = await createVitest(
     bail: 1,
     sequence: { sequencer: AsAsked },
     testTimeout,
+    // What they start takes long where others are busy.
+    hookTimeout: 60_000,
     reporters: [{}],
   },
   { resolve: { tsconfigPaths: true }, server: { watch: null } },
@@ -82,8 +84,12 @@ async function run(tests: readonly string[]): Promise<Answer> {
 
   function failedBy(): Verdict {
     if (cases.length === 0) return 'does not load'
-    const errors = failed.flatMap((it) => it.result().errors ?? [])
-    const isLate = failed.length > 0 && unhandledErrors.length === 0 && errors.every(isOver)
+    const ofHooks = testModules.flatMap((it) => [it, ...it.children.allSuites()])
+    const errors = [
+      ...failed.flatMap((it) => it.result().errors ?? []),
+      ...ofHooks.flatMap((it) => it.errors()),
+    ]
+    const isLate = errors.length > 0 && unhandledErrors.length === 0 && errors.every(isOver)
     return isLate ? 'timed out' : 'noticed'
   }
 }

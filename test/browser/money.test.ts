@@ -63,7 +63,10 @@ describe('the code on a merchant’s page', () => {
     const { page } = await world.open()
     const code = await codeOf(page, 'snippet-house')
     const before = await usdcBalance(world.chainUrl, devnetPayer.address)
-    expect(await runAsBuyer(code)).toMatchObject({ ok: true, said: '200 {"goods":true}\n' })
+    expect(await runAsBuyer(code)).toMatchObject({
+      ok: true,
+      said: '200 {"goods":true,"for":"/snippet"}\n',
+    })
     expect(before - (await usdcBalance(world.chainUrl, devnetPayer.address))).toBe(10_000n)
     expect(shop.presented.splice(0)).toHaveLength(1)
 

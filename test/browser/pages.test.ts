@@ -51,12 +51,15 @@ describe('the public side', () => {
   it('finds a payment by its transaction, and shows everything of it after a reload too', async () => {
     const { page, faults } = await world.open()
     await page.goto('/payments')
-    const newest = page.getByRole('list', { name: 'Latest payments' })
-    expect(await newest.getByRole('link').first().getAttribute('href')).toBe(
-      `/payments/${transaction}`,
-    )
+    const newest = page.getByRole('region', { name: 'Payments', exact: true }).getByRole('row')
+    await newest.nth(1).getByRole('button').click()
+    const link = page.getByRole('link', { name: 'Timeline, receipt and proof' })
+    expect(await link.getAttribute('href')).toMatch(/^\/payments\/eip155:5042\/0x/)
+    await page.keyboard.press('Escape')
     // A hash is taken without its 0x.
-    await page.getByRole('combobox').fill(transaction.slice(2))
+    await page.keyboard.press('/')
+    const box = page.getByRole('combobox', { name: 'Payment, address, seller or words' })
+    await box.fill(transaction.slice(2))
     await page.keyboard.press('Enter')
     await page.waitForURL(`**/payments/${transaction}`)
     await page.reload()

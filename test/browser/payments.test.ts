@@ -55,11 +55,14 @@ describe('the page of payments', () => {
   it('shows a payment as it settles, with its seller, and its figures follow', async () => {
     const { page } = await world.open()
     await page.goto('/payments')
-    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Up to date').waitFor()
     const feed = page.getByRole('region', { name: 'Payments', exact: true })
     const shown = page.locator('dl > div').filter({ hasText: 'Payments, 30 days' })
     const calls = async () =>
-      Number((await shown.locator('dd').first().textContent())?.replaceAll(',', ''))
+      Number.parseInt(
+        (await shown.locator('dd').first().textContent())?.replaceAll(',', '') ?? '',
+        10,
+      )
     await expect.poll(calls).toBeGreaterThan(0)
     const before = await calls()
     const secret = `${world.strangers.url}/secret/path`
@@ -85,7 +88,7 @@ describe('the page of payments', () => {
   it('shows what was given back of a payment, in the list and on its page', async () => {
     const { page, faults } = await world.open({ width: 390 })
     await page.goto('/payments')
-    await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByText('Up to date').waitFor()
     const nonce = `0x${'9c'.repeat(32)}` as const
     const place = `/payments/eip155:5042/${devnetPayer.address}/${nonce}`
     await world.pay(`${world.strangers.url}/weather`, { value: 777_000n, nonce })

@@ -1,14 +1,14 @@
 import { createListingClient, type ListingClient } from '@arcus/client/listing-client'
 import type { NonceAnswer, SessionAnswer } from '@arcus/protocol/answers/session'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { createSiweMessage } from 'viem/siwe'
 import { useConfig } from 'wagmi'
 import { getConnection, signMessage, signTypedData } from 'wagmi/actions'
 import { boundedFetch, requestJson, sendJson } from '../api/http.js'
-import { settingsQuery } from '../api/queries.js'
 import { Notice } from '../components/card.js'
 import { say } from '../components/toast.js'
 import { sameAddress } from '../format/untrusted-text.js'
+import { useOtherOrigin } from './other-origin.js'
 import { endSession, whenEnded } from './session.js'
 import { describeError, isRejection } from './wallet-error.js'
 import { toChain, useListedNetwork } from './wallet-provider.js'
@@ -82,14 +82,6 @@ export function useSigning() {
       throw new NoWalletError('The wallet has changed to another account. Sign in again.')
     },
   }
-}
-
-/** Returns the origin for which the directory takes signatures, if the page was opened at another one. */
-export function useOtherOrigin(): string | undefined {
-  const { data } = useQuery(settingsQuery)
-  if (data === undefined || !URL.canParse(data.directoryUrl)) return undefined
-  const { origin } = new URL(data.directoryUrl)
-  return origin === location.origin ? undefined : origin
 }
 
 /**

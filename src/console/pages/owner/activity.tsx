@@ -26,7 +26,7 @@ import { Alerts, useNewestActivity } from './activity-alerts.js'
 import { ActivityChart } from './activity-chart.js'
 import { FilterBar, type NamedEndpoint, useFilter, views } from './activity-filter.js'
 import { ActivityTable, TableControls } from './activity-table.js'
-import { SignedIn } from './sign-in.js'
+import { SignedIn } from './signed-in.js'
 
 const Breakdown = lazy(() =>
   import('./activity-breakdown.js').then((it) => ({ default: it.Breakdown })),

@@ -1,39 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { useState } from 'react'
 import { useConnection } from 'wagmi'
 import { sessionQuery } from '../../api/queries.js'
 import { Button } from '../../components/button.js'
 import { Card, Empty } from '../../components/card.js'
-import { Loaded } from '../../components/loaded.js'
 import { Hex } from '../../components/untrusted-text.js'
 import { sameAddress } from '../../format/untrusted-text.js'
-import { useSession } from '../../wallet/session.js'
 import { useSigning, WalletFault } from '../../wallet/signing.js'
 import { WalletPicker } from '../../wallet/wallet-provider.js'
 
-/** Shows what only the owner may read. Nobody is led away: the sign-in stands in its place until then. */
-export function SignedIn({
-  owner,
-  title,
-  skeleton,
-  children,
-}: {
-  owner: string
-  title: string
-  skeleton: ReactNode
-  children: ReactNode
-}) {
-  const session = useSession()
-  return (
-    <Loaded query={session} skeleton={skeleton}>
-      {(signedIn) =>
-        sameAddress(signedIn?.address, owner) ? children : <SignIn owner={owner} title={title} />
-      }
-    </Loaded>
-  )
-}
-
-function SignIn({ owner, title }: { owner: string; title: string }) {
+/** Asks for the sign-in that reading takes. */
+export function SignIn({ owner, title }: { owner: string; title: string }) {
   const { address } = useConnection()
   const { signIn } = useSigning()
   const client = useQueryClient()

@@ -15,8 +15,8 @@ import { DataTable, type TableColumn } from '../../components/table.js'
 import { UntrustedText } from '../../components/untrusted-text.js'
 import { zoneName } from '../../format/moments.js'
 import { useWrite, WriteOutcome } from '../../wallet/signing.js'
-import { SignedIn } from './sign-in.js'
 import { SignedButton } from './signed.js'
+import { SignedIn } from './signed-in.js'
 
 type Types = HookSettings['types']
 

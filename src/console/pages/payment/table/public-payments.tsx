@@ -23,8 +23,8 @@ import { PaymentsTable } from './payments-table.js'
 const REREAD_MS = 10_000
 const connections = {
   connecting: ['plain', 'Connecting'],
-  live: ['ok', 'Live'],
-  lost: ['warn', 'Not live, connecting again'],
+  live: ['ok', 'Up to date'],
+  lost: ['warn', 'Connecting again'],
 } as const
 
 /** Lists payments for everybody, as they settle. `fixed` is what the page is about; `empty` replaces a list of nothing at all. */
@@ -52,7 +52,9 @@ export function PublicPayments({
           <PaymentFilters names={names} values={values} choose={choose} />
         </div>
         <span className="flex items-center gap-3">
-          <Dot tone={tone}>{name}</Dot>
+          <span className="min-w-24">
+            <Dot tone={tone}>{name}</Dot>
+          </span>
           <Button size="sm" onClick={() => save(query.data?.items ?? [])}>
             <Icon name="down" size={12} />
             CSV

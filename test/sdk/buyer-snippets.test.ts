@@ -102,7 +102,10 @@ const balance = () => usdcBalance(world.chainUrl, devnetPayer.address)
 describe('the buyer of the README', () => {
   it('pays the price of the example', async () => {
     const before = await balance()
-    expect(await runSnippet('README.md', shop.url)).toEqual({ ok: true, said: '{ goods: true }\n' })
+    expect(await runSnippet('README.md', shop.url)).toEqual({
+      ok: true,
+      said: expect.stringContaining('goods: true'),
+    })
     expect(before - (await balance())).toBe(10_000n)
   })
 

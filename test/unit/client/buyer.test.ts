@@ -76,7 +76,7 @@ describe('the limits of a buyer', () => {
     const buyer = aBuyer({ total: '$2', perSeller: '$0.5' })
     const before = await spentOnChain()
     const bought = await buyer.pay(shop.url)
-    expect(await bought.response.json()).toEqual({ goods: true })
+    expect(await bought.response.json()).toMatchObject({ goods: true })
     expect(bought).toMatchObject({ cost: 10_000n, isDecided: true })
     expect(bought.left).toEqual({ perDay: 990_000n, perSeller: 490_000n, total: 1_990_000n })
     expect((await spentOnChain()) - before).toBe(10_000n)
@@ -288,7 +288,7 @@ describe('a payment whose outcome is unknown', () => {
       const buyer = createBuyer({ url: world.url, signer: account, limits, ledger, fetch: lying })
       const bought = await buyer.pay(shop.url)
       expect(bought).toMatchObject({ cost: 10_000n, isDecided: true })
-      expect(await bought.response.json()).toEqual({ goods: true })
+      expect(await bought.response.json()).toMatchObject({ goods: true })
       // Nobody else knows the payment, so it counts as it was signed.
       const alone = createBuyer({ signer: account, limits, ledger, fetch: lying })
       expect(await alone.pay(other.url)).toMatchObject({ cost: 10_000n, isDecided: true })
@@ -354,7 +354,7 @@ describe('a payment whose outcome is unknown', () => {
           : ledger.append(event),
     }
     const bought = await aBuyer({}, full).pay(shop.url)
-    expect(await bought.response.json()).toEqual({ goods: true })
+    expect(await bought.response.json()).toMatchObject({ goods: true })
     expect(bought).toMatchObject({ cost: 10_000n, isDecided: false })
     const filled: Ledger = { ...ledger, append: () => Promise.reject(new Error('ENOSPC')) }
     await expect(aBuyer({}, filled).pay(shop.url)).rejects.toThrow('ENOSPC')

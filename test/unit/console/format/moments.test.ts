@@ -20,7 +20,7 @@ it.each([
 it('writes the day and the time of the reader', () => {
   const at = new Date(2026, 10, 21, 14, 5).getTime()
   const later = (days: number) => at + days * 86_400_000 + 3_600_000
-  const time = /\b0?2:05 PM$|\b14:05$/
+  const time = /\b0?2:05:00 PM$|\b14:05:00$/
   for (const [days, day] of [
     [0, /^Today /],
     [1, /^Yesterday /],

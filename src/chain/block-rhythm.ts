@@ -37,7 +37,7 @@ const TOLERANCE_MS = 25
  */
 export class BlockRhythm {
   #sightings: Sighting[] = []
-  /** When the last poll was sent that showed nothing new. */
+  /** The time of the last poll that showed nothing new. */
   #absentAt = Number.NEGATIVE_INFINITY
   #hits = 0
   #line: RhythmLine | undefined

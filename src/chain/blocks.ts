@@ -85,7 +85,7 @@ export async function findFirstBlockSince(
 const BUSY_POLL_MS = 40
 /** The least time between two polls while a block is due. */
 const CLOSE_POLL_MS = 4
-/** What a node says about a new block is waited for so long, and after an untrue word none is heard for so long. */
+/** The feed waits so long for a block that a node announced, and after a false announcement hears none for so long. */
 const TOLD_WAIT_MS = 200
 const DEAF_MS = 1_200
 /** For so long after a true word the feed relies on the next one, and polls by itself only so often. */
@@ -116,12 +116,12 @@ export class BlockFeed {
   #laggingSince: number | undefined
   /** Since when a node shows a head and not the blocks below it. */
   #gapSince: number | undefined
-  /** When blocks come, on a clock that nobody sets. */
+  /** The times of the blocks, on a clock that nobody sets. */
   readonly #rhythm = new BlockRhythm()
   #idlePolls = 0
   /** The block that a node said there is, and when it said so. */
   #told = { number: 0, at: Number.NEGATIVE_INFINITY }
-  /** When such news last proved true in time. */
+  /** The time at which such news last proved true. */
   #toldTruthAt = Number.NEGATIVE_INFINITY
   #isBusy = false
   #isStopped = false

@@ -79,7 +79,7 @@ export class Extensions {
       if (result && 'abort' in result) {
         return { status: 403, body: { error: result.reason } } as const
       }
-      // What an earlier call paid says nothing about a price that each call has anew.
+      // An earlier payment says nothing about a price that each call has anew.
       if (result && 'grantAccess' in result && !isPricedByCall(terms)) return 'granted'
     }
     return undefined

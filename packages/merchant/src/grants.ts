@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 export interface GrantsOptions {
   /** Path of the file, which is made when it is missing, with its folder. One process may use it at a time. */
   path: string
-  /** How long a payment opens the route to its payer. */
+  /** The time for which a payment opens the route to its payer. */
   seconds: number
   /**
    * Returns the name under which payments count, by `"GET /news/:topic"` and by the parameters of the call. Default: both,
@@ -27,7 +27,7 @@ export interface Grants {
 
 /** Longer than the official package takes a signed message for fresh, which is five minutes. */
 const NONCE_SECONDS = 600
-/** Some twenty megabytes of each. Above it the oldest grant is forgotten, and no further sign-in is taken. */
+/** Entries of each kind, about twenty megabytes. Above it the oldest grant is forgotten, and no further sign-in is taken. */
 const MAX_KEPT = 100_000
 /** The file is written anew when it has this many lines that say nothing any more. */
 const MAX_DEAD_LINES = 10_000
@@ -50,7 +50,7 @@ export async function createGrants(options: GrantsOptions): Promise<Grants> {
 
 class KeptGrants implements Grants {
   readonly #options: GrantsOptions
-  /** When each ends. All of a kind last equally long, so the first one is the oldest. */
+  /** The end of each by its name. All of a kind last equally long, so the first one is the oldest. */
   readonly #kept: Record<Kind, Map<string, number>> = { paid: new Map(), nonce: new Map() }
   #file: FileHandle
   #lines: number

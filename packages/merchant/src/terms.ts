@@ -30,7 +30,7 @@ export interface RouteTerms {
   /** `resource` of the 402, without its URL, which is set for each request. */
   resource: Omit<PaymentRequired['resource'], 'url'>
   extensions: Record<string, unknown> | undefined
-  /** What the route declares for the extensions of the options. */
+  /** The declarations of the route for the extensions of the options. */
   declared: Record<string, unknown> | undefined
   /** The request as extensions are given it, once they have been asked about it. */
   transport?: HTTPTransportContext

@@ -18,7 +18,7 @@ interface BarsProps {
   /** The names of the figures in `cells`. */
   columns: readonly string[]
   tones: readonly (keyof typeof fills)[]
-  /** Whether the last bar is still growing. */
+  /** True if the last bar is still growing. */
   hasToday?: boolean
   /** Writes a value next to its line. */
   formatValue: (value: number) => string

@@ -22,7 +22,7 @@ const MOST_SELLERS = 3
 interface Suggestion {
   href: string
   text: string
-  /** What it is, and what is known of it. */
+  /** The API, and the facts about it. */
   about: string
 }
 

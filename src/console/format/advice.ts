@@ -1,4 +1,4 @@
-/** What a seller can do about failures, by the first code that fits. */
+/** The advice for sellers about failures, by the first code that fits. */
 const advice: readonly (readonly [RegExp, string])[] = [
   [
     /insufficient|balance|allowance|blocklisted|payer_not_allowed|no_balance/,

@@ -79,7 +79,7 @@ export function useFilter(endpoints: readonly NamedEndpoint[]) {
     show: show[0],
     view: views.find(([key]) => key === values.view)?.[0] ?? '',
     chart: measures.find(([key]) => key === values.chart)?.[0] ?? '',
-    /** Where each page begins that was turned to, after the first one. */
+    /** The beginnings of the pages that were turned to, after the first one. */
     turned: values.page?.split('_') ?? [],
     open: values.open,
     values,

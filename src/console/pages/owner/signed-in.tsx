@@ -3,7 +3,7 @@ import { Loaded } from '../../components/loaded.js'
 import { sameAddress } from '../../format/untrusted-text.js'
 import { useSession } from '../../wallet/session.js'
 
-/** What signs is large, and whoever is signed in needs none of it. */
+/** The code that signs is large, and somebody who is signed in needs none of it. */
 const SignIn = lazy(() => import('./sign-in.js').then((it) => ({ default: it.SignIn })))
 
 /** Shows what only the owner may read. Nobody is led away: the sign-in stands in its place until then. */

@@ -122,7 +122,7 @@ function grouped(detail: string): string {
   return [...new Set(parts)].join('; ')
 }
 
-/** What a person can do about a part of the service that does not work, by the beginning of its name. */
+/** The repairs of parts of the service that do not work, by the beginning of their names. */
 const repairs = [
   [
     'journal',

@@ -1,5 +1,5 @@
 export interface FilterFields {
-  /** What can be chosen here. */
+  /** The filters of this list. */
   names: readonly (keyof typeof labels)[]
   values: Partial<Record<keyof typeof labels, string | undefined>>
   choose: (wanted: Partial<Record<keyof typeof labels, string>>) => void

@@ -22,7 +22,7 @@ export const listSchema = {
   buyer: isAddress,
   min: isAmount,
   max: isAmount,
-  /** Where each page begins that was turned to, after the first one. */
+  /** The beginnings of the pages that were turned to, after the first one. */
   page: (text: string) => /^[\d.]{1,32}(_[\d.]{1,32})*$/.test(text),
   /** The row in the panel. */
   open: (text: string) => /^\d{1,15}$/.test(text),

@@ -16,9 +16,9 @@ const PaymentPanel = lazy(() =>
 interface PaymentsTableProps {
   label?: string
   rows: readonly PaymentRow[]
-  /** Where the next page begins; `null` at the end. */
+  /** The beginning of the next page; `null` at the end. */
   next: string | null
-  /** Where each page begins that was turned to, after the first one. */
+  /** The beginnings of the pages that were turned to, after the first one. */
   turned: readonly string[]
   onTurn: (turned: string) => void
   /** The number of the row in the panel. */

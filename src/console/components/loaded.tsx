@@ -10,7 +10,7 @@ type Read<Data> = Pick<
   'error' | 'isFetching' | 'refetch' | 'dataUpdatedAt'
 > & { data: Data | undefined }
 
-/** Returns whether the service answers nothing, which the banner above the page says once for all its parts. */
+/** True while the service answers nothing, which the banner above the page says once for all its parts. */
 export const Silence = createContext(false)
 
 /**

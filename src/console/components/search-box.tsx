@@ -22,7 +22,7 @@ const MOST_SELLERS = 3
 interface Suggestion {
   href: string
   text: string
-  /** The API, and the facts about it. */
+  /** The kind of the suggestion, and what is known of it. */
   about: string
 }
 

@@ -6,14 +6,14 @@ interface Sighting {
 }
 
 /** The times between which a block is expected, milliseconds, and the time from block to block. */
-export interface Due {
+export interface DueBlock {
   from: number
   to: number
   periodMs: number
 }
 
 /** The same of one block that was seen. */
-interface RhythmLine extends Due {
+interface RhythmLine extends DueBlock {
   number: number
 }
 
@@ -55,7 +55,7 @@ export class BlockRhythm {
   }
 
   /** Returns when the block of this number is expected; `undefined` while there is no rhythm to rely on. */
-  due(number: number): Due | undefined {
+  due(number: number): DueBlock | undefined {
     return this.#hits < LEAST_HITS ? undefined : this.#expect(number)
   }
 
@@ -73,7 +73,7 @@ export class BlockRhythm {
     if (this.#line === undefined) this.#forget()
   }
 
-  #expect(number: number): Due | undefined {
+  #expect(number: number): DueBlock | undefined {
     if (this.#line === undefined) return undefined
     const { periodMs } = this.#line
     const passed = (number - this.#line.number) * periodMs

@@ -119,7 +119,7 @@ function isPricedByCall({ isMetered, acceptsOf }: RouteTerms): boolean {
 }
 
 type HookName = keyof ResourceServerExtensionHooks
-type Hook = (declaration: unknown, context: HookContext) => Promise<unknown>
+type ExtensionHook = (declaration: unknown, context: HookContext) => Promise<unknown>
 /** The members that the contexts of all hooks have. */
 type HookContext = Pick<SettleContext, 'paymentPayload' | 'transportContext'>
 
@@ -130,7 +130,7 @@ const refused = { abort: true, reason: EXTENSION_FAILED, message: EXTENSION_FAIL
 /** Returns the extension with hooks that never throw, and that cannot change a settlement. */
 function guard(extension: ResourceServerExtension, log: FastifyBaseLogger) {
   const { key } = extension
-  const hooks = (extension.hooks ?? {}) as Record<string, Hook>
+  const hooks = (extension.hooks ?? {}) as Record<string, ExtensionHook>
   const failed = (name: string, err: unknown) =>
     log.error({ err, extension: key, hook: name }, 'x402: an extension failed')
   const guarded = Object.entries(hooks).map(([name, hook]) => [

@@ -175,7 +175,7 @@ function ActivityFigures({
   before,
 }: {
   summary: ActivitySummary
-  /** Of the period before. */
+  /** The sums of the period before; `undefined` where there is nothing to compare. */
   before: ActivitySummary | undefined
 }) {
   const since = (of: (it: ActivitySummary) => number) =>

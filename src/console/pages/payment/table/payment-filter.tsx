@@ -37,7 +37,7 @@ const schema = {
   to: isDay,
 }
 
-type Values = Partial<Record<keyof typeof schema, string>>
+type FilterValues = Partial<Record<keyof typeof schema, string>>
 
 /** Keeps the filters of a list of payments in the address of the page. `fixed` is what the page is about. */
 export function usePaymentFilter(fixed: Pick<PaymentListFilter, 'seller' | 'buyer'> = {}) {
@@ -61,7 +61,7 @@ export function usePaymentFilter(fixed: Pick<PaymentListFilter, 'seller' | 'buye
     turned: values.page?.split('_') ?? [],
     open: values.open,
     /** Other rows begin at their first page. */
-    choose: (wanted: Values) => set({ ...values, page: '', open: '', ...wanted }),
+    choose: (wanted: FilterValues) => set({ ...values, page: '', open: '', ...wanted }),
     show: (open: string) => set({ ...values, open }),
   }
 }

@@ -167,8 +167,9 @@ export default defineConfig({
         test: {
           name: 'quickstarts',
           include: ['test/quickstarts/*.quickstart.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 300_000,
+          // Installations of a dozen shops, on a busy machine and from a slow registry.
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
           fileParallelism: false,
           pool: 'forks',
           sequence: { groupOrder: 6 },

@@ -59,7 +59,8 @@ const vitest = await createVitest(
   { resolve: { tsconfigPaths: true }, server: { watch: null } },
 )
 await vitest.standalone()
-process.on('disconnect', () => process.exit())
+// With all that the tests started: this process leads their group.
+process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
 process.on('message', ({ changed, tests }: Request) => {
   if (changed !== undefined) vitest.invalidateFile(join(root, changed))
   if (tests.length > 0) void run(tests).then((answer) => process.send?.(answer))

@@ -27,6 +27,8 @@ export interface SideOptions {
   between?: (chainUrl: string) => Promise<string>
   /** Settings of Arcus over those of the bench. */
   env?: Record<string, string>
+  /** Arguments of Node for Arcus. */
+  nodeArguments?: readonly string[]
 }
 
 /** The longest wait for a facilitator to end by itself. */
@@ -52,7 +54,7 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     RATE_LIMIT_MAX: '0',
     ...options.env,
   }
-  const child = name === 'arcus' ? startArcus(env) : startReference(name, rpcUrl, port)
+  const child = name === 'arcus' ? startArcus(env, options.nodeArguments) : startReference(name, rpcUrl, port)
   const exited = new Promise((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
   await untilHealthy(url)
@@ -80,8 +82,11 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
   }
 }
 
-function startArcus(env: Record<string, string | undefined>): ChildProcess {
-  return spawn(process.execPath, ['dist/main.js'], {
+function startArcus(
+  env: Record<string, string | undefined>,
+  nodeArguments: readonly string[] = [],
+): ChildProcess {
+  return spawn(process.execPath, [...nodeArguments, 'dist/main.js'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...env },
   })

@@ -8,8 +8,9 @@ import {
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import { type Address, bytesToHex, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { aChannel, anAccount, asset, network } from '../test/support/a-channel.js'
+import { aChannel, asset, network } from '../test/support/a-channel.js'
 import { aSignedPayment } from '../test/support/a-signed-payment.js'
+import { anAccount } from '../test/support/an-account.js'
 import { LARGE_WORDS, largeEndpoints } from './large-listing.js'
 
 /** What an attacker knows of the service. All of it is public, or belongs to keys that cost nothing. It is sent to a process as JSON. */

@@ -2,8 +2,8 @@ import { createListingClient } from '@arcus/client/listing-client'
 import Sqlite from 'better-sqlite3'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
-import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const FLOOD = 1_000

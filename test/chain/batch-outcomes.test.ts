@@ -3,7 +3,8 @@ import { encodeFunctionData, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel, anAccount, asset, type BatchBody, type Channel } from '../support/a-channel.js'
+import { aChannel, asset, type BatchBody, type Channel } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World

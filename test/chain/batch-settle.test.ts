@@ -9,7 +9,8 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel, anAccount, type BatchBody, type Channel } from '../support/a-channel.js'
+import { aChannel, type BatchBody, type Channel } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const hash = expect.stringMatching(/^0x[0-9a-f]{64}$/)

@@ -37,7 +37,7 @@ import {
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { createLocalSigner, type Signer } from '../../src/facilitator/relayer/signer.js'
-import { anAccount } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { arcus } from '../support/scripts.js'
 
 const chainId = 5042

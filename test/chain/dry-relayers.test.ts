@@ -1,13 +1,12 @@
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { describe, expect, it } from 'vitest'
-import { devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
+import { type DevnetAccount, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { fundNative } from '../../src/devnet/fixtures.js'
 import { aChannel } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { startWorld } from '../support/arcus.js'
 
-const [first, second] = devnetRelayers as unknown as [Relayer, Relayer]
-type Relayer = (typeof devnetRelayers)[number]
+const [first, second] = devnetRelayers as readonly [DevnetAccount, DevnetAccount]
 const FUNDS = 100n * 10n ** 18n
 /** A settle that nobody can pay for is answered long before this wait is over. */
 const WAIT_MS = 60_000
@@ -29,7 +28,7 @@ async function start(balances: readonly bigint[], onTestFinished: OnTestFinished
     },
     async between(chainUrl) {
       for (const [i, balance] of balances.entries()) {
-        await fundNative(chainUrl, (devnetRelayers[i] as Relayer).address, balance)
+        await fundNative(chainUrl, (devnetRelayers[i] as DevnetAccount).address, balance)
       }
       return chainUrl
     },
@@ -48,7 +47,7 @@ async function start(balances: readonly bigint[], onTestFinished: OnTestFinished
   return {
     post,
     warnings,
-    fund: (it: Relayer, wei: bigint) => fundNative(world.chainUrl, it.address, wei),
+    fund: (it: DevnetAccount, wei: bigint) => fundNative(world.chainUrl, it.address, wei),
   }
 }
 

@@ -2,17 +2,13 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createListingClient } from '@arcus/client/listing-client'
 import type { Address, Hex } from 'viem'
-import {
-  generatePrivateKey,
-  type HDAccount,
-  type PrivateKeyAccount,
-  privateKeyToAccount,
-} from 'viem/accounts'
+import type { HDAccount, PrivateKeyAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
 import { aChannel } from '../support/a-channel.js'
 import { giveBack } from '../support/a-refund.js'
 import { aSignedPayment, nowSeconds, type PaymentWish } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 type Account = PrivateKeyAccount | HDAccount
@@ -48,10 +44,6 @@ afterAll(async () => {
   endpoint.close()
   await world.stop()
 })
-
-function anAccount(): PrivateKeyAccount {
-  return privateKeyToAccount(generatePrivateKey())
-}
 
 async function aBuyer(units = 1_000_000n): Promise<PrivateKeyAccount> {
   const account = anAccount()

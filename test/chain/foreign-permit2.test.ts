@@ -5,7 +5,6 @@ import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/
 import { call } from '../../src/devnet/rpc.js'
 import { swallowed, unsupported } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
-import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Payment,
   approvePermit2,
@@ -16,6 +15,7 @@ import {
 } from '../support/a-permit2-payment.js'
 import { nowSeconds } from '../support/a-signed-payment.js'
 import { outbid, sendTogether } from '../support/a-stranger.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const { permit2, exactPermit2Proxy, multicall, usdc } = devnetContracts

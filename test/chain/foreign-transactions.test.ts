@@ -6,9 +6,9 @@ import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/
 import { call } from '../../src/devnet/rpc.js'
 import { swallowed } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
-import { anAccount } from '../support/a-channel.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { sendTogether } from '../support/a-stranger.js'
+import { anAccount } from '../support/an-account.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 import { authorizationArguments, sendToToken } from '../support/token.js'
 

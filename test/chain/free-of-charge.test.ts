@@ -6,7 +6,7 @@ import type { Address } from 'viem'
 import { createSiweMessage } from 'viem/siwe'
 import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc } from '../../src/devnet/fixtures.js'
-import { aChannel, anAccount } from '../support/a-channel.js'
+import { aChannel } from '../support/a-channel.js'
 import {
   aPermit2Nonce,
   aPermit2Payment,
@@ -14,6 +14,7 @@ import {
   charging,
   type Permit2Body,
 } from '../support/a-permit2-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const id = 'metered'

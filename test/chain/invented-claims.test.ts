@@ -3,13 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { channelContracts } from '@arcus/protocol/x402/address'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import {
-  aChannel,
-  aClaimOf,
-  anAccount,
-  type BatchBody,
-  fillChannels,
-} from '../support/a-channel.js'
+import { aChannel, aClaimOf, type BatchBody, fillChannels } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 /** Rows of a claim, the most that are taken. */

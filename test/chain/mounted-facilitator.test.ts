@@ -10,6 +10,7 @@ import { silentObserver } from '../../src/facilitator/observer.js'
 import { createLocalSigner } from '../../src/facilitator/relayer/signer.js'
 import { facilitatorDefaults } from '../../src/facilitator/settings.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
+import { anHttp2App } from '../support/an-http2-app.js'
 import { startChain } from '../support/arcus.js'
 
 /*
@@ -70,7 +71,7 @@ it('tells a success again that a hook of the app kept back', async () => {
 })
 
 it('tells a success again whose caller left over HTTP/2', async () => {
-  const app = fastify({ http2: true }) as unknown as FastifyInstance
+  const app = anHttp2App()
   let left: Promise<unknown> | undefined
   // The caller is gone before the payment settles.
   app.addHook('preHandler', async () => left)
@@ -92,6 +93,23 @@ it('tells a success again whose caller left over HTTP/2', async () => {
   }
   await expect.poll(settle, { timeout: 10_000 }).toMatchObject({ success: true })
   expect(await settle()).toMatchObject({ success: false })
+})
+
+it('shows its observer each answer, and how long it took', async () => {
+  const seen: { isGood: boolean | undefined; seconds: number }[] = []
+  const url = await mountIn(fastify(), {
+    ...silentObserver,
+    verified: (_, answer, seconds) => seen.push({ isGood: answer?.body.isValid, seconds }),
+    settled: (_, result, seconds) => seen.push({ isGood: result?.body.success, seconds }),
+  })
+  const body = JSON.stringify(await aSignedPayment())
+  const startedAt = performance.now()
+  for (const path of ['verify', 'settle', 'verify']) {
+    await fetch(`${url}/${path}`, { method: 'POST', headers, body })
+  }
+  const elapsedSeconds = (performance.now() - startedAt) / 1_000
+  expect(seen.map(({ isGood }) => isGood)).toEqual([true, true, false])
+  for (const { seconds } of seen) expect(seconds).toBeLessThan(elapsedSeconds)
 })
 
 it('tells a success whose observer fails', async () => {

@@ -5,7 +5,7 @@ import { createListingClient } from '@arcus/client/listing-client'
 import type { Listing } from '@arcus/protocol/listing/listing'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
-import { anAccount } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 let world: World

@@ -7,13 +7,10 @@ import {
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
-import { aChannel, anAccount } from '../support/a-channel.js'
+import { aChannel } from '../support/a-channel.js'
 import { aPermit2Payment, charging } from '../support/a-permit2-payment.js'
-import {
-  aSignedPayment,
-  type PaymentWish,
-  type SignedPayment,
-} from '../support/a-signed-payment.js'
+import { aSignedPayment, type PaymentWish } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const conflict = reasons.paymentIdentifierConflict.code
@@ -29,21 +26,22 @@ let ids = 0
 const anId = () => `order-of-the-test-${ids++}`
 
 /** Writes the id into the payload as the official client does. */
-function withId(payment: SignedPayment, id?: string, isRequired = false): SignedPayment {
+function withId<Body extends { paymentPayload: object }>(
+  payment: Body,
+  id?: string,
+  isRequired = false,
+) {
   const extensions: Record<string, unknown> = {
     [PAYMENT_IDENTIFIER]: declarePaymentIdentifierExtension(isRequired),
   }
   if (id !== undefined) appendPaymentIdentifierToExtensions(extensions, id)
-  return {
-    ...payment,
-    paymentPayload: { ...payment.paymentPayload, extensions },
-  } as unknown as SignedPayment
+  return { ...payment, paymentPayload: { ...payment.paymentPayload, extensions } }
 }
 
 const anIdentified = async (id: string, wish?: PaymentWish) =>
   withId(await aSignedPayment(wish), id)
-const settle = (payment: SignedPayment, headers = {}) => world.post('/settle', payment, headers)
-const verify = (payment: SignedPayment) => world.post('/verify', payment)
+const settle = (payment: object, headers = {}) => world.post('/settle', payment, headers)
+const verify = (payment: object) => world.post('/verify', payment)
 
 it('is named among the extensions', async () => {
   expect((await world.get('/supported')).body.extensions).toContain(PAYMENT_IDENTIFIER)
@@ -146,9 +144,7 @@ it('an id that is required and missing or malformed is a 400, and one that is no
     body: { success: false, errorReason: required },
   })
   const info = { required: true, id: 'too short' }
-  const malformed = structuredClone(missing) as unknown as {
-    paymentPayload: { extensions: Record<string, unknown> }
-  }
+  const malformed = structuredClone(missing)
   malformed.paymentPayload.extensions[PAYMENT_IDENTIFIER] = { info }
   expect((await world.post('/settle', malformed)).body.errorMessage).toContain('another form')
   for (const extension of [{ info: { ...info, required: false } }, { info: null }, 'x', null]) {
@@ -163,7 +159,7 @@ it('holds for a charge of nothing, which moves nothing, as for every other', asy
   await mintUsdc(world.chainUrl, signer.address, 1_000_000n)
   const id = anId()
   expect((await settle(await anIdentified(id, payer))).body.success).toBe(true)
-  const nothing = charging(await aPermit2Payment(payer), 0n) as unknown as SignedPayment
+  const nothing = charging(await aPermit2Payment(payer), 0n)
   expect(await settle(withId(nothing, id))).toMatchObject({
     status: 409,
     body: { success: false, errorReason: conflict, transaction: '' },
@@ -173,7 +169,7 @@ it('holds for a charge of nothing, which moves nothing, as for every other', asy
 })
 
 it('that is required must be there for channels too', async () => {
-  const voucher = (await aChannel().voucher('1000')) as unknown as SignedPayment
+  const voucher = await aChannel().voucher('1000')
   const missing = withId(voucher, undefined, true)
   expect(await verify(missing)).toMatchObject({ status: 400, body: { invalidReason: required } })
   const refusal = (await verify(withId(voucher, anId(), true))).body.invalidReason

@@ -13,7 +13,6 @@ import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/ac
 import { devnetContracts, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { permit2Gas } from '../../src/facilitator/methods/permit2-job.js'
-import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Nonce,
   aPermit2Payer,
@@ -28,6 +27,7 @@ import {
 } from '../support/a-permit2-payment.js'
 import { nowSeconds } from '../support/a-signed-payment.js'
 import { outbid } from '../support/a-stranger.js'
+import { anAccount } from '../support/an-account.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 const { permit2, exactPermit2Proxy, uptoPermit2Proxy, usdc } = devnetContracts

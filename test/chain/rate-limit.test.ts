@@ -3,9 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel, anAccount } from '../support/a-channel.js'
+import { aChannel } from '../support/a-channel.js'
 import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 const LIMIT = 20

@@ -9,7 +9,6 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount } from '../support/a-channel.js'
 import {
   aPermit2Nonce,
   aPermit2Payer,
@@ -22,6 +21,7 @@ import {
 } from '../support/a-permit2-payment.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { outbid } from '../support/a-stranger.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { lies } from '../support/gas-world.js'
 

@@ -6,9 +6,10 @@ import type { Address } from 'viem'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
-import { aChannel, anAccount } from '../support/a-channel.js'
+import { aChannel } from '../support/a-channel.js'
 import { startServer, type TestServer } from '../support/a-server.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 
 const payerRefused = reasons.payerNotAllowed.code

@@ -7,13 +7,13 @@ import { readToken, watchToken } from '../../src/chain/token.js'
 import type { Anvil } from '../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import type { SettlementJournal } from '../../src/facilitator/journal/settlement-journal.js'
 import { startChain } from '../support/arcus.js'
+import { unexpected } from '../support/unexpected.js'
 
 let anvil: Anvil
 let rpc: Rpc
 let keccak256: Keccak256
-const place = { network: 'eip155:5042', chainId: 5042, asset: devnetContracts.usdc }
+const place = { network: 'eip155:5042', chainId: 5042, asset: devnetContracts.usdc } as const
 
 beforeAll(async () => {
   anvil = await startChain()
@@ -45,11 +45,18 @@ it('notices when the token changes under it, and when it is itself again', async
 it('reports at once, in readiness as well, that a sound token is not the pinned one', async () => {
   const token = { ...(await readToken(rpc, keccak256, place)), name: 'Another' }
   const watch = watchToken(rpc, keccak256, token, { error: () => {} })
-  const served = { ...place, readTokens: [watch.read] } as unknown as ReadyNetwork
+  const served: ReadyNetwork = {
+    ...place,
+    rpc,
+    readTokens: [watch.read],
+    relayer: { addresses: [devnetContracts.usdc], lanes: () => [] },
+    feePerGas: () => undefined,
+    readRunway: unexpected,
+  }
   const disk = { isLow: () => false, freeBytes: () => undefined }
   const leases = { isShared: false, isRenewed: () => true, ageMs: () => undefined }
   const [, chain] = createReadinessChecks({
-    journal: {} as SettlementJournal,
+    journal: { isWritable: unexpected },
     leases,
     isServer: false,
     disk,

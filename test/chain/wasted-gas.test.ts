@@ -5,8 +5,9 @@ import { mnemonicToAccount, type PrivateKeyAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel, aClaimOf, anAccount, type Channel } from '../support/a-channel.js'
+import { aChannel, aClaimOf, type Channel } from '../support/a-channel.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { DOLLAR, type GasWorld, lies, saysYes, startGasWorld } from '../support/gas-world.js'
 
 /** The default daily limit of gas that an account may burn: five cents. */

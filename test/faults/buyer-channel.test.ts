@@ -13,7 +13,7 @@ import express from 'express'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../src/devnet/fixtures.js'
-import { anAccount } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { bundleClientCommand } from '../support/client-command.js'
 

@@ -8,7 +8,7 @@ import { devnetBuyback, devnetHost, devnetRelayers } from '../../src/devnet/acco
 import { clearCode, devnetContracts, mintUsdc, placeContracts } from '../../src/devnet/fixtures.js'
 import { freePort } from '../../src/devnet/process.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount } from '../support/a-channel.js'
+import { anAccount } from '../support/an-account.js'
 import { startChain } from '../support/arcus.js'
 import { payingBy } from '../support/paying.js'
 import { startService } from './support/service.js'

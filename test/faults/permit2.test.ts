@@ -9,8 +9,8 @@ import {
   tokenBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount } from '../support/a-channel.js'
 import { aPermit2Nonce, approvePermit2, permit2Invalidation } from '../support/a-permit2-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { type Answer, pendingCode, usedCode } from './support/client.js'
 import {
   aPaymentByPermit2,

@@ -1,7 +1,8 @@
 import { eventsAnswer } from '@arcus/protocol/answers/events'
 import { getAddress } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import { anAccount, network, startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { network, startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
 import { anEndpoint, save } from '../support/directory/a-catalog.js'
 import { type PaymentWish, payer } from '../support/directory/payments.js'
 

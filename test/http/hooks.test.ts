@@ -9,7 +9,6 @@ import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import type { EventType } from '../../src/directory/store/events.js'
 import type { HookCall } from '../../src/directory/store/hooks.js'
 import {
-  anAccount,
   aSignedWrite,
   asset,
   type DirectoryWish,
@@ -25,6 +24,7 @@ import {
   refusalOf,
   startReceiver,
 } from '../support/a-receiver.js'
+import { anAccount } from '../support/an-account.js'
 
 const owner = anAccount()
 const ownerAddress = owner.address.toLowerCase() as Address
@@ -958,8 +958,7 @@ describe('the webhook of the operator', () => {
       readRunway: async () => 30,
     }
     await patiently(() => expect(tries).toBe(2))
-    const networks = [watched] as unknown as Parameters<typeof createGasWatch>[0]['networks']
-    const look = createGasWatch({ networks, events, now: () => clock.ms })
+    const look = createGasWatch({ networks: [watched], events, now: () => clock.ms })
     const lookTwice = async () => {
       await look()
       await look()

@@ -4,12 +4,12 @@ import { createWalletClient, custom } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import {
   aListing,
-  anAccount,
   anEndpoint,
   directoryUrl,
   startDirectory,
   type TestDirectory,
 } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
 
 const owner = anAccount()
 const other = anAccount()

@@ -12,7 +12,6 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import {
   aListing,
-  anAccount,
   anEndpoint,
   aSignedWrite,
   chainId,
@@ -25,6 +24,7 @@ import {
   type TestDirectory,
   tokens,
 } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
 import { answering, away } from '../support/directory/sellers.js'
 import { withResolvers } from '../support/with-resolvers.js'
 

@@ -6,12 +6,12 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openConsole } from '../../src/app/console.js'
 import {
   aListing,
-  anAccount,
   anEndpoint,
   directoryUrl,
   startDirectory,
   type TestDirectory,
 } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
 
 const hostile = `</script></title>"><svg onload=alert(1)>&$&'`
 const owner = anAccount()

@@ -1,12 +1,8 @@
 import { createListingClient } from '@arcus/client/listing-client'
 import type { Listing } from '@arcus/protocol/listing/listing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  anAccount,
-  directoryUrl,
-  startDirectory,
-  type TestDirectory,
-} from '../support/a-directory.js'
+import { directoryUrl, startDirectory, type TestDirectory } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
 
 const payee = anAccount()
 const stranger = anAccount()

@@ -2,13 +2,13 @@ import type { RequestListener } from 'node:http'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   aListing,
-  anAccount,
   anEndpoint,
   aSignedWrite,
   send,
   startDirectory,
   type TestDirectory,
 } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
 import {
   aGatewayRequirement,
   aRequirement,

@@ -8,7 +8,6 @@ import {
   decodePaymentResponseHeader,
   encodePaymentSignatureHeader,
 } from '@x402/core/http'
-import type { PaymentPayload } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import {
   createEIP712OfferReceiptIssuer,
@@ -177,11 +176,7 @@ it('a cheap payment under the URL of a dear route opens the cheap one alone', as
   const [accepted] = required.accepts
   if (accepted === undefined) throw new Error('nothing is asked for')
   const signed = await new ExactEvmScheme(devnetPayer.account).createPaymentPayload(2, accepted)
-  const payload = {
-    ...signed,
-    accepted,
-    resource: { url: `${origin}/news/dear` },
-  } as unknown as PaymentPayload
+  const payload = { ...signed, accepted, resource: { url: `${origin}/news/dear` } }
   const headers = { 'PAYMENT-SIGNATURE': encodePaymentSignatureHeader(payload) }
   expect((await fetch(`${origin}/cheap`, { headers })).status).toBe(200)
   const signedIn = wrapFetchWithSIWx(fetch, devnetPayer.account)

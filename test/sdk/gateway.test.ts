@@ -9,7 +9,7 @@ import {
 import { BatchFacilitatorClient } from '@circle-fin/x402-batching/server'
 import { decodePaymentResponseHeader } from '@x402/core/http'
 import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { PaymentRequirements } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import fastify, { type FastifyInstance } from 'fastify'
@@ -187,7 +187,7 @@ it('Arcus answers unsupported_rail to a payment for Gateway, at verify and at se
     ...price,
   }
   const signed = await new BatchEvmScheme(signer).createPaymentPayload(2, requirements)
-  const paymentPayload = { ...signed, accepted: requirements } as unknown as PaymentPayload
+  const paymentPayload = { ...signed, accepted: requirements }
   const body = { x402Version: 2, paymentPayload, paymentRequirements: requirements }
   const verified = await world.post('/verify', body)
   expect(verified.body).toMatchObject({ isValid: false, invalidReason: 'unsupported_rail' })

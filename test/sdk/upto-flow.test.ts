@@ -20,8 +20,8 @@ import {
   usdcBalance,
 } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount } from '../support/a-channel.js'
 import { approvePermit2 } from '../support/a-permit2-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
 import { payingBy } from '../support/paying.js'
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { createListingClient } from '@arcus/client/listing-client'
 import { reasons } from '@arcus/protocol/x402/reasons'
 import { encodeFunctionData, type Hex } from 'viem'
-import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import type { PrivateKeyAccount } from 'viem/accounts'
 import {
   devnetContracts,
   fundNative,
@@ -15,6 +15,7 @@ import { call } from '../../src/devnet/rpc.js'
 import { pause } from '../faults/support/behaviours.js'
 import { aPermit2Payment, approvePermit2, charging } from '../support/a-permit2-payment.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
+import { anAccount } from '../support/an-account.js'
 import { type Attacker, post, type SettleAnswer, type Target } from './attackers.js'
 
 /** Payments of one unit that one payer sends at once. */
@@ -35,8 +36,6 @@ const openReasons = new Set<string | undefined>([
   reasons.unexpectedSettleError.code,
   reasons.rateLimited.code,
 ])
-
-const anAccount = () => privateKeyToAccount(generatePrivateKey())
 
 async function aPayer({ chainUrl }: Target, money: bigint) {
   const signer = anAccount()

@@ -12,14 +12,10 @@ import {
   parseAbiParameters,
   toHex,
 } from 'viem'
-import {
-  generatePrivateKey,
-  type HDAccount,
-  type PrivateKeyAccount,
-  privateKeyToAccount,
-} from 'viem/accounts'
+import type { HDAccount, PrivateKeyAccount } from 'viem/accounts'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { callBatch } from '../../src/devnet/rpc.js'
+import { anAccount } from './an-account.js'
 
 export const network = 'eip155:5042'
 export const asset: Address = devnetContracts.usdc
@@ -208,10 +204,6 @@ export async function fillChannels(
     return ['anvil_setStorageAt', [devnetContracts.batchSettlement, slot, value]] as const
   })
   await callBatch(chainUrl, writes)
-}
-
-export function anAccount(): PrivateKeyAccount {
-  return privateKeyToAccount(generatePrivateKey())
 }
 
 function configOf(payer: Address, receiver: Address, receiverAuthorizer: Address) {

@@ -6,15 +6,16 @@ import {
   listingTypedData,
   toListingWrite,
 } from '@arcus/protocol/listing/listing-write'
-import { circleTokens } from '@arcus/protocol/x402/currencies'
+import { circleTokens, type Stablecoin } from '@arcus/protocol/x402/currencies'
 import { createKeccak256 } from '@arcus/protocol/x402/keccak'
 import type { FastifyInstance } from 'fastify'
 import { type Address, getAddress, type Hex, zeroAddress } from 'viem'
-import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts'
+import type { PrivateKeyAccount } from 'viem/accounts'
 import { createSiweMessage } from 'viem/siwe'
 import { createLogger } from '../../src/app/logger.js'
 import { openSqliteStores } from '../../src/app/stores/sqlite.js'
 import { loadSignerRecovery } from '../../src/chain/signer-recovery.js'
+import type { Token } from '../../src/chain/token.js'
 import { publicPages } from '../../src/console/public-pages.js'
 import {
   createDirectory,
@@ -37,15 +38,19 @@ export const directoryUrl = 'https://directory.example'
 export const baseUrl = 'https://pay.example.com'
 export const network = 'eip155:5042'
 export const chainId = 5042
-const pinned = { network, chainId, domainSeparator: new Uint8Array(32) }
-export const tokens = circleTokens[network].map((token) => {
-  return { ...token, ...pinned, hasBlocklist: true, hasPause: true }
-}) as unknown as DirectoryPorts['tokens']
+const [dollars, ...others] = circleTokens[network]
+export const tokens: DirectoryPorts['tokens'] = [toPinned(dollars), ...others.map(toPinned)]
 export const asset: Address = tokens[0].address
 export const startSeconds = 1_800_000_000
 
 const keccak256 = await createKeccak256()
 const recovery = await loadSignerRecovery(keccak256)
+
+/** Returns a token as it is pinned at start. */
+function toPinned(token: Stablecoin): Token {
+  const domainSeparator = new Uint8Array(32)
+  return { ...token, network, chainId, domainSeparator, hasBlocklist: true, hasPause: true }
+}
 
 type Stores = ReturnType<typeof openSqliteStores>
 
@@ -213,10 +218,6 @@ function fetchOf(app: FastifyInstance): typeof fetch {
     const headers = { 'content-type': type }
     return new Response(answer.body, { status: answer.statusCode, headers })
   }
-}
-
-export function anAccount(): PrivateKeyAccount {
-  return privateKeyToAccount(generatePrivateKey())
 }
 
 export function anEndpoint(wish: Partial<ListingEndpoint> = {}): ListingEndpoint {

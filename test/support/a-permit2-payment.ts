@@ -3,8 +3,8 @@ import { type Address, encodeFunctionData, type Hex, toHex } from 'viem'
 import { devnetMerchant, devnetPayer, devnetRelayers } from '../../src/devnet/accounts.js'
 import { devnetContracts, fundNative, mintUsdc, readArtifact } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount } from './a-channel.js'
 import { nowSeconds } from './a-signed-payment.js'
+import { anAccount } from './an-account.js'
 
 const { permit2, exactPermit2Proxy, uptoPermit2Proxy, usdc } = devnetContracts
 

@@ -1,8 +1,8 @@
 import { type Address, encodeFunctionData, type Hex, multicall3Abi } from 'viem'
 import { devnetContracts } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { anAccount } from './a-channel.js'
 import { sendAs } from './a-permit2-payment.js'
+import { anAccount } from './an-account.js'
 
 /** Sends a call that comes before all that the service sends; the caller makes the block. */
 export async function outbid(url: string, from: Address, to: Address, data: Hex): Promise<Hex> {

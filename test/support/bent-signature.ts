@@ -26,12 +26,16 @@ interface Parts {
   parity: number
 }
 
-export function bend(signature: Hex, how: Bend): Hex {
+/** Returns the parts of a signature in the usual form. */
+export function partsOf(signature: Hex): Parts {
   if (!isHex(signature) || signature.length !== 132) throw new Error('not a plain signature')
   const r = BigInt(signature.slice(0, 66))
   const s = BigInt(`0x${signature.slice(66, 130)}`)
-  const parity = Number(`0x${signature.slice(130)}`) - 27
-  return bends[how]({ r, s, parity }) as Hex
+  return { r, s, parity: Number(`0x${signature.slice(130)}`) - 27 }
+}
+
+export function bend(signature: Hex, how: Bend): Hex {
+  return bends[how](partsOf(signature)) as Hex
 }
 
 /** An account that signs as some hardware does; `isBent` says which of its typed data. */

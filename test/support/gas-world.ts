@@ -4,7 +4,8 @@ import { devnetRelayers } from '../../src/devnet/accounts.js'
 import { startBlockProducer } from '../../src/devnet/anvil.js'
 import { devnetContracts, mintUsdc, nativeBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { aChannel, anAccount, type Channel, type ChannelWish, fillChannels } from './a-channel.js'
+import { aChannel, type Channel, type ChannelWish, fillChannels } from './a-channel.js'
+import { anAccount } from './an-account.js'
 import { startWorld } from './arcus.js'
 
 export const DOLLAR = 10n ** 18n

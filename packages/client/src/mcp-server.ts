@@ -18,7 +18,7 @@ import { shortageOf } from './wallet.js'
 export interface McpOptions {
   arcus: Pick<ArcusClient, 'find' | 'findAt' | 'describe'>
   /** Pays within the limits of the person who starts the server. */
-  buyer: Buyer
+  buyer: Pick<Buyer, 'pay' | 'spent'>
   /** Writes an amount as agents read it everywhere here, such as `0.05 USDC`. */
   show: (amount: bigint) => string
   /** Reads an amount in that form for the buyer. Throws `ArcusError`. */

@@ -2,12 +2,15 @@ import { createHash } from 'node:crypto'
 import type { PaymentRequirements } from '@x402/core/types'
 import type { FastifyRequest } from 'fastify'
 
+/** All of a request that its price may depend on. */
+type PricedRequest = Pick<FastifyRequest, 'method' | 'url' | 'ip' | 'headers' | 'body'>
+
 /** Prices that were asked for and may have changed since: a buyer who signs in time pays what they saw. */
 export interface Quotes {
   /** Keeps what a 402 asks for this request, for as long as a payment of it is valid. */
-  keep(request: FastifyRequest, accepts: readonly PaymentRequirements[]): void
+  keep(request: PricedRequest, accepts: readonly PaymentRequirements[]): void
   /** Returns what was asked for this very request and fits the payment; `undefined` where nothing was, or too long ago. */
-  find(request: FastifyRequest, accepted: PaymentRequirements): PaymentRequirements | undefined
+  find(request: PricedRequest, accepted: PaymentRequirements): PaymentRequirements | undefined
 }
 
 /** Some four megabytes. When there are more, the oldest is forgotten, and its buyer sees a new 402 if the price changed. */
@@ -54,10 +57,10 @@ const passingHeaders = new Set([
 ])
 
 /**
- * Identifies all of a request that its price may depend on: method, URL, caller, headers and body. A quote for one request
+ * Identifies a request by its method, URL, caller, headers and body. A quote for one request
  * must not pay for another one. Returns `undefined` for a body that is no JSON, text or bytes, which cannot be compared.
  */
-function digestOf({ method, url, ip, headers, body }: FastifyRequest): string | undefined {
+function digestOf({ method, url, ip, headers, body }: PricedRequest): string | undefined {
   if (!isComparable(body, 0)) return undefined
   const kept = Object.entries(headers)
     .filter(([name]) => !passingHeaders.has(name))

@@ -152,7 +152,7 @@ function openSocketPlace() {
 
 /** Writes a line of the other thread where the lines of this one go. */
 function writeLine(log: Logger, line: string): void {
-  const { [symbols.streamSym]: stream } = log as unknown as {
+  const { [symbols.streamSym]: stream } = log as Logger & {
     [symbols.streamSym]: { write(line: string): void }
   }
   stream.write(line)

@@ -19,14 +19,14 @@ export interface ReadyNetwork {
   rpc: Rpc
   /** One for each token; it throws `TokenMismatchError` when the token is not the one pinned at start. */
   readTokens: readonly (() => Promise<Token>)[]
-  relayer: Relayer
+  relayer: Pick<Relayer, 'addresses' | 'lanes'>
   /** 18-decimal units per gas of the next transaction; undefined before the first block. */
   feePerGas(): bigint | undefined
   readRunway: ReadRunway
 }
 
 interface ReadinessParts {
-  journal: SettlementJournal
+  journal: Pick<SettlementJournal, 'isWritable'>
   /** `undefined` where this process sends nothing. */
   leases: Pick<LeaseKeeper, 'isShared' | 'isRenewed' | 'ageMs'> | undefined
   /** Whether the database is a server. */

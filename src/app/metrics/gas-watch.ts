@@ -7,7 +7,8 @@ import { knownRunway } from './gas-money.js'
 import type { WatchedNetwork } from './settling.js'
 
 interface GasWatchOptions {
-  networks: readonly (WatchedNetwork & Pick<ReadyNetwork, 'feePerGas'>)[]
+  networks: readonly (Pick<WatchedNetwork, 'network' | 'readBalances' | 'readRunway'> &
+    Pick<ReadyNetwork, 'feePerGas'> & { relayer: Pick<WatchedNetwork['relayer'], 'addresses'> })[]
   events: Pick<EventStore, 'keep'>
   /** Unix milliseconds. */
   now: () => number

@@ -252,11 +252,11 @@ async function digestTarget(
   const ordered = order.replaceAll(/"[^"]+"/g, 't.$&')
   await client.query(`DECLARE copied CURSOR FOR SELECT ${texts} FROM ${name} t ORDER BY ${ordered}`)
   for (;;) {
-    const { rows } = await client.query<TextRow>({
+    const { rows } = await client.query<(string | null)[]>({
       text: `FETCH ${ROWS_AT_ONCE} FROM copied`,
       rowMode: 'array',
-    } as unknown as string)
-    for (const row of rows as unknown as TextRow[]) digest.add(row)
+    })
+    for (const row of rows) digest.add(row)
     if (rows.length < ROWS_AT_ONCE) break
   }
   await client.query('CLOSE copied')

@@ -24,7 +24,10 @@ type Judgement = Pick<CheckOutcome, 'reason' | 'bytes' | 'sha256'>
  * Judges the answer to a payment by what the endpoint says of itself. The body is read here and kept nowhere. Rejects if
  * the connection ends, or the signal of the request does.
  */
-export async function judge(response: Response, { extras }: StoredEndpoint): Promise<Judgement> {
+export async function judge(
+  response: Response,
+  { extras }: Pick<StoredEndpoint, 'extras'>,
+): Promise<Judgement> {
   const reason = faultOfHead(response, extras.mimeType)
   if (reason !== undefined) {
     await response.body?.cancel()

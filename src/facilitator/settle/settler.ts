@@ -54,16 +54,29 @@ export type Settle = (request: SettleRequest) => Promise<SettleResult>
 
 interface SettlerOptions {
   checkPayment: CheckPayment
-  journal: SettlementJournal
-  deliveryStore: DeliveryStore
-  deliveries: Deliveries
-  relayers: ReadonlyMap<string, Relayer>
+  journal: Pick<SettlementJournal, 'claim' | 'findJob' | 'findSigned' | 'recordFound' | 'reopen'>
+  deliveryStore: Pick<DeliveryStore, 'bindIdempotencyKey' | 'findIdempotencyKey'>
+  deliveries: Pick<Deliveries, 'take'>
+  relayers: ReadonlyMap<string, SettlingRelayer>
   settleWaitSeconds: number
   checksum: (address: Address) => Address
   paymentUrl: (network: string, payer: Address, nonce: string) => string
   now: () => number
   log: { error(details: object, message: string): void }
 }
+
+/** The parts of a relayer that a settle uses. */
+type SettlingRelayer = Pick<
+  Relayer,
+  | 'expect'
+  | 'isSole'
+  | 'isTracking'
+  | 'openClaims'
+  | 'submit'
+  | 'untilDecided'
+  | 'untilDecidedElsewhere'
+  | 'withdraw'
+>
 
 /** Creates the function that answers `POST /settle` for `exact` and `upto`. */
 export function createSettler(options: SettlerOptions): Settle {
@@ -433,7 +446,7 @@ function createJobObtainer(options: SettlerOptions) {
   ): Promise<Result | 'raced'> {
     const { kind, key } = job
     const { asset, payer, value } = readExactDetails(job)
-    const { openClaims } = relayers.get(payment.network) as Relayer
+    const { openClaims } = relayers.get(payment.network) as SettlingRelayer
     const taking = { kind, key, asset, payer, value: BigInt(value) }
     const uncount = openClaims.cover(taking, balance)
     if (uncount === undefined) return 'raced'
@@ -507,12 +520,14 @@ export function createOutcomeWait({
   relayers,
   settleWaitSeconds,
   now,
-}: Pick<SettlerOptions, 'journal' | 'relayers' | 'settleWaitSeconds' | 'now'>) {
+}: Pick<SettlerOptions, 'relayers' | 'settleWaitSeconds' | 'now'> & {
+  journal: Pick<SettlementJournal, 'findJob'>
+}) {
   const refresh = async (job: Job) => (await journal.findJob(job.kind, job.network, job.key)) ?? job
 
   return async (job: Job, deadline: number, mayWithdraw: boolean): Promise<Job> => {
     if (isDecided(job)) return job
-    const relayer = relayers.get(job.network) as Relayer
+    const relayer = relayers.get(job.network) as SettlingRelayer
     for (;;) {
       const left = deadline - now()
       if (relayer.isTracking(job)) {

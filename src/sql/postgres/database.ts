@@ -113,7 +113,7 @@ const pooled = new WeakMap<object, SessionLimits>()
 
 /** Sets the bounds of a new session, or notes that a pooler stands between: then another process id answers than greeted. */
 async function prepareSession(client: pg.ClientBase, limits: SessionLimits): Promise<void> {
-  const { processID } = client as unknown as { processID: number }
+  const { processID } = client as pg.ClientBase & { processID: number }
   const values = Object.entries(settingsOf(limits)).map(
     ([name, value]) => `set_config('${name}', '${value}', false)`,
   )

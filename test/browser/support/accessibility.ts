@@ -16,9 +16,10 @@ export async function seriousFindings(page: Page): Promise<string[]> {
   // The debugger evaluates it, so the content policy of the page does not apply.
   await page.evaluate(source)
   const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as {
-      axe: { run(root: Document, options: unknown): Promise<{ violations: Finding[] }> }
-    }
+    const { axe } = window as Window &
+      typeof globalThis & {
+        axe: { run(root: Document, options: unknown): Promise<{ violations: Finding[] }> }
+      }
     const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
     return (await axe.run(document, { runOnly: tags })).violations
   })

@@ -60,8 +60,10 @@ export async function openPage(
   await context.addInitScript('globalThis.__name ??= (it) => it')
   await context.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (event) => {
-      const { arcusTestViolation } = window as unknown as { arcusTestViolation(text: string): void }
-      arcusTestViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile ?? ''}`)
+      const { arcusTestViolation } = window as Window & { arcusTestViolation?(text: string): void }
+      arcusTestViolation?.(
+        `${event.violatedDirective} ${event.blockedURI} ${event.sourceFile ?? ''}`,
+      )
     })
   })
   await context.addInitScript(

@@ -1,8 +1,15 @@
+import type { Item } from '@arcus/client/sellers'
 import type { Stablecoin } from '@arcus/protocol/x402/currencies'
 import type { Address } from 'viem'
 import { createCatalog, type MemoryCatalog } from '../../../src/directory/discovery/catalog.js'
 import type { EndpointList } from '../../../src/directory/discovery/endpoint-list.js'
-import type { ListingStore, Merchant } from '../../../src/directory/store/listings.js'
+import { toItem } from '../../../src/directory/discovery/item.js'
+import type {
+  CatalogEntry,
+  ListingStore,
+  Merchant,
+  StoredEndpoint,
+} from '../../../src/directory/store/listings.js'
 import { aRequirement, network as mainnet, tokens } from './a-402.js'
 import { anEndpoint as anEndpointOfAMerchant, openListings } from './listed-merchants.js'
 
@@ -70,6 +77,43 @@ export function anEndpoint(over: Partial<Draft> = {}): Draft {
     inputSchema: null,
   })
   return { ...draft, accepts: [aQuote()], isHosted: false, ...over }
+}
+
+/** The same endpoint as the catalog holds it, with its merchant. */
+export function anEntry(
+  endpoint: Partial<StoredEndpoint> = {},
+  merchant: Partial<Merchant> = {},
+): CatalogEntry {
+  return {
+    endpoint: {
+      ...anEndpoint({ url: 'https://api.example.com/v1' }),
+      id: 7,
+      merchantId: 'weather',
+      delivery: null,
+      createdAt: 1_000,
+      lastUpdated: 2_000,
+      ...endpoint,
+    },
+    merchant: {
+      ...aMerchant(),
+      revision: 1,
+      agentId: null,
+      identity: null,
+      offer: null,
+      confirmation: null,
+      nameLike: null,
+      createdAt: 1_000,
+      updatedAt: 1_000,
+      deletedAt: null,
+      ...merchant,
+    },
+    usage: null,
+  }
+}
+
+/** The same entry as a client reads it. */
+export function anItem(...entry: Parameters<typeof anEntry>): Item {
+  return JSON.parse(JSON.stringify(toItem(anEntry(...entry))))
 }
 
 /** Saves as the operator does; the time is a second. */

@@ -12,7 +12,6 @@ import {
   PERMIT2,
   writeResource,
 } from '../../../src/facilitator/methods/exact-job.js'
-import type { NetworkTerms } from '../../../src/facilitator/methods/network.js'
 import { permit2Key } from '../../../src/facilitator/methods/permit2-job.js'
 
 /** The payer and the recipient of a payment, unless wished otherwise. */
@@ -48,11 +47,11 @@ export function createPayments(world: {
 }) {
   const { stores, tokens, clock } = world
   const { network } = tokens[0] as Token
-  const accepted = new Map(tokens.map((token) => [token.address, token]))
+  const accepted = new Map(tokens.map((token) => [token.address, { ...token, minAmount: 1n }]))
   const finder = createPaymentFinder({
     now: Date.now,
     journal: stores.journal,
-    terms: new Map([[network, { tokens: accepted } as unknown as NetworkTerms]]),
+    terms: new Map([[network, { tokens: accepted }]]),
     explorerUrls: new Map(),
     checksum: getAddress,
   })

@@ -13,6 +13,7 @@ import { createDeliveries } from '../../../src/facilitator/settle/deliveries.js'
 import { createSettler } from '../../../src/facilitator/settle/settler.js'
 import { createPaymentCheck } from '../../../src/facilitator/verify/payment-check.js'
 import { createSql } from '../../../src/sql/sqlite/sql.js'
+import { unexpected } from '../unexpected.js'
 import { keccak256, network, type Process, pass, usdc, type World, writesOf } from './a-relayer.js'
 
 const recovery = await loadSignerRecovery(keccak256)
@@ -131,7 +132,3 @@ export function aFacilitator(
 }
 
 const verifying = { isSettle: false, marginSeconds: 6, maxAgeMs: 0 }
-
-async function unexpected(): Promise<never> {
-  throw new Error('nobody pays by Permit2 here')
-}

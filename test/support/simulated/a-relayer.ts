@@ -196,18 +196,19 @@ function aStore(database: SqliteDatabase) {
   const commit = writesOf(database)
   const { journal } = createFacilitatorStores(database, commit, createSql(database, commit))
   const patience = createPatience()
+  const guarded: SettlementJournal = { ...journal }
   const store = {
     before: async (_method: string, _args: unknown[]): Promise<void> => {},
-    journal: Object.fromEntries(
-      Object.entries(journal).map(([method, call]) => [
-        method,
-        async (...args: unknown[]) => {
-          if (patience.isOver()) await patience.never
-          await store.before(method, args)
-          return (call as (...args: unknown[]) => unknown)(...args)
-        },
-      ]),
-    ) as unknown as SettlementJournal,
+    journal: guarded,
+  }
+  for (const [method, call] of Object.entries(journal)) {
+    Object.assign(guarded, {
+      async [method](...args: unknown[]) {
+        if (patience.isOver()) await patience.never
+        await store.before(method, args)
+        return (call as (...args: unknown[]) => unknown)(...args)
+      },
+    })
   }
   return store
 }

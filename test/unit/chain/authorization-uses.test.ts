@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { addressWord, topics, wordOf } from '../../../src/chain/abi.js'
 import { createAuthorizationUses, findOwnTransfer } from '../../../src/chain/authorization-uses.js'
 import type { Log } from '../../../src/chain/receipts.js'
-import type { Rpc } from '../../../src/chain/rpc.js'
+import { anRpc } from '../../support/an-rpc.js'
 
 const asset: Address = '0x3600000000000000000000000000000000000000'
 const payer: Address = `0x${'a1'.repeat(20)}`
@@ -80,9 +80,10 @@ describe('the search for a use', () => {
     now = 0
   })
 
-  const rpc = {
-    async request(method: string, [filter]: [{ fromBlock: Hex; toBlock: Hex }]) {
-      if (method === 'eth_getBlockByNumber') return { number: filter, timestamp: '0x7' }
+  const rpc = anRpc({
+    async request(method, [first]) {
+      if (method === 'eth_getBlockByNumber') return { number: first, timestamp: '0x7' }
+      const filter = first as { fromBlock: Hex; toBlock: Hex }
       const [from, to] = [Number(filter.fromBlock), Number(filter.toBlock)]
       asked.push({ from, to })
       const isIn = usedIn !== undefined && from <= usedIn && usedIn <= to
@@ -93,7 +94,7 @@ describe('the search for a use', () => {
       const blockNumber = `0x${usedIn?.toString(16)}`
       return [{ ok: true, value: { transactionHash, blockNumber, status: '0x1', logs } }]
     },
-  } as unknown as Rpc
+  })
   const search = () => createAuthorizationUses(rpc, () => now)
 
   it('begins with the newest blocks and finds a use there with one query', async () => {
@@ -128,8 +129,8 @@ describe('the search for a use', () => {
     const transaction = transactionHash
     /** A chain with one log of this topic, whose nodes answer these receipts. */
     const findIn = (topic: Hex, receipts: Log[][]) => {
-      const chain = {
-        request: async (method: string) =>
+      const chain = anRpc({
+        request: async (method) =>
           method === 'eth_getBlockByNumber'
             ? { number: '0x7', timestamp: '0x9' }
             : [{ ...use(0), topics: [topic], transactionHash, blockNumber: '0x7' }],
@@ -138,8 +139,8 @@ describe('the search for a use', () => {
             const listed = logs.map((log) => ({ ...log, logIndex: `0x${log.index}` }))
             return { ok: true, value: { transactionHash, blockNumber: '0x7', logs: listed } }
           }),
-      }
-      return createAuthorizationUses(chain as unknown as Rpc)(expected, 0, 100)
+      })
+      return createAuthorizationUses(chain)(expected, 0, 100)
     }
 
     it('and distinguishes a cancelled authorization from a used one', async () => {

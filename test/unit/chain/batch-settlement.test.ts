@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
 import { wordOf } from '../../../src/chain/abi.js'
 import { findClaim, findPayout } from '../../../src/chain/batch-settlement.js'
-import type { Rpc } from '../../../src/chain/rpc.js'
+import type { Rpc, RpcResult } from '../../../src/chain/rpc.js'
 import { RpcResponseError } from '../../../src/chain/rpc-errors.js'
+import { anRpc } from '../../support/an-rpc.js'
 
 const receiver = '0x00000000000000000000000000000000000000aa'
 const token = '0x3600000000000000000000000000000000000000'
@@ -17,18 +18,18 @@ interface Event {
 /** A node that knows these events of one kind, except for those that it does not show yet. */
 function aNode(events: Event[], { hidden = 0, pruned = false } = {}): Rpc {
   const shown = events.slice(0, events.length - hidden)
-  return {
-    async request(_: string, [filter]: [{ fromBlock: string; toBlock: string }]) {
-      const isIn = ({ block }: Event) =>
-        block >= Number(filter.fromBlock) && block <= Number(filter.toBlock)
+  return anRpc({
+    async request(_, [filter]) {
+      const { fromBlock, toBlock } = filter as { fromBlock: string; toBlock: string }
+      const isIn = ({ block }: Event) => block >= Number(fromBlock) && block <= Number(toBlock)
       return shown.filter(isIn).map(({ block, words }) => ({
         transactionHash: hashOf(block),
         blockNumber: `0x${block.toString(16)}`,
         data: `0x${words.map(wordOf).join('')}`,
       }))
     },
-    async batch(calls: { params: [unknown, string] }[]) {
-      return calls.map(({ params: [, at] }) => {
+    async batch(calls) {
+      return calls.map(({ params: [, at] }): RpcResult => {
         const block = Number(at)
         const newest = events.at(-1)?.block ?? 0
         if (pruned && block <= newest) {
@@ -40,7 +41,7 @@ function aNode(events: Event[], { hidden = 0, pruned = false } = {}): Rpc {
         return { ok: true, value: `0x${wordOf(settled)}${wordOf(settled)}` }
       })
     },
-  } as unknown as Rpc
+  })
 }
 
 const payouts = [5, 6, 7].map((block) => ({ block, words: [1_000n] }))

@@ -4,8 +4,9 @@ import { addressTopic, encodeAggregate3, topics, wordOf } from '../../../src/cha
 import { encodePermit2Settle, type Permit2Transfer, proxyOf } from '../../../src/chain/permit2.js'
 import { createPermit2Uses } from '../../../src/chain/permit2-uses.js'
 import type { FoundLog } from '../../../src/chain/receipts.js'
-import type { Rpc, RpcCall } from '../../../src/chain/rpc.js'
+import type { Rpc, RpcResult } from '../../../src/chain/rpc.js'
 import { RpcResponseError, RpcUnavailableError } from '../../../src/chain/rpc-errors.js'
+import { anRpc } from '../../support/an-rpc.js'
 
 const address = (digit: string): Address => `0x${digit.repeat(40)}`
 const hash = (byte: string): Hex => `0x${byte.repeat(32)}`
@@ -102,16 +103,16 @@ const isFiltered = ({ topics: [topic] }: Logged) =>
 const bitmap = (height: number) =>
   `0x${wordOf(usedIn !== undefined && height >= usedIn ? 1n << (nonce & 255n) : 0n)}`
 
-const ok = (value: unknown) => ({ ok: true, value })
-const rpc = {
-  async request(method: string, [first]: [never]) {
+const ok = (value: unknown): RpcResult => ({ ok: true, value })
+const rpc = anRpc({
+  async request(method, [first]) {
     if (method === 'eth_getBlockByNumber') return { number: first, timestamp: '0x7', hash: first }
     queries++
     const { fromBlock, toBlock } = first as { fromBlock: Hex; toBlock: Hex }
     return logsIn(Number(fromBlock), Number(toBlock)).filter(isFiltered)
   },
-  batch: async (calls: RpcCall[]) =>
-    calls.map(({ method, params }) => {
+  batch: async (calls) =>
+    calls.map(({ method, params }): RpcResult => {
       if (method === 'eth_call') {
         return usedIn === undefined
           ? { ok: false, error: new RpcResponseError(-32000, 'missing trie node', undefined) }
@@ -121,7 +122,7 @@ const rpc = {
       const { to = contract, input = '0x' } = found
       return ok({ from: exact.payer, to, input })
     }),
-  async everywhere(method: string, [first, second]: [never, never]) {
+  async everywhere(method, [first, second]) {
     asked.push(method)
     if (method === 'eth_call') return [ok(bitmap(Number(second)))]
     if (method === 'eth_getLogs') {
@@ -144,7 +145,7 @@ const rpc = {
     const receipt = { transactionHash: found.hash, blockNumber: toHex(block), status: '0x1' }
     return [ok({ ...receipt, logs: logsOf(found) })]
   },
-} as unknown as Rpc
+})
 
 const find = (expected = exact, purpose?: 'hint') =>
   createPermit2Uses(rpc, () => 0)(expected, 1_000, HEAD, purpose)
@@ -243,7 +244,7 @@ describe.each([
   it('is searched for anew with each amount that it may have been sent with', async () => {
     const logs = [transfer(upto), settled(upto)]
     mine({ hash: hash('aa'), block: 1_500, input: own, logs })
-    const search = createPermit2Uses(rpc as unknown as Rpc, () => 0)
+    const search = createPermit2Uses(rpc, () => 0)
     await search({ ...upto, value: 600n }, 1_000, HEAD)
     expect(await search(upto, 1_000, HEAD)).toMatchObject({ state: 'untraced' })
   })

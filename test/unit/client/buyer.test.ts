@@ -11,9 +11,9 @@ import fastify from 'fastify'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../../src/devnet/fixtures.js'
-import { anAccount } from '../../support/a-channel.js'
 import { approvePermit2 } from '../../support/a-permit2-payment.js'
 import { type Shop, startShop } from '../../support/a-shop.js'
+import { anAccount } from '../../support/an-account.js'
 import { startWorld, type World } from '../../support/arcus.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'arcus-ledger-'))

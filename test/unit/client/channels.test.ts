@@ -3,8 +3,7 @@ import { createBuyer } from '@arcus/client'
 import type { BuyerOptions } from '@arcus/client/buyer'
 import { ArcusError } from '@arcus/client/calls'
 import { createMemoryLedger, type Ledger, type LedgerEvent } from '@arcus/client/ledger'
-import { createMcpServer, type McpOptions } from '@arcus/client/mcp-server'
-import type { Item } from '@arcus/client/sellers'
+import { createMcpServer } from '@arcus/client/mcp-server'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js'
 import { HTTPFacilitatorClient } from '@x402/core/server'
@@ -18,9 +17,11 @@ import express from 'express'
 import { createPublicClient, http, recoverTypedDataAddress } from 'viem'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../../src/devnet/fixtures.js'
-import { anAccount } from '../../support/a-channel.js'
 import { startServer } from '../../support/a-server.js'
+import { anAccount } from '../../support/an-account.js'
 import { startWorld, type World } from '../../support/arcus.js'
+import { anItem, aQuote } from '../../support/directory/a-catalog.js'
+import { unexpected } from '../../support/unexpected.js'
 import { withResolvers } from '../../support/with-resolvers.js'
 
 const network = 'eip155:5042'
@@ -364,19 +365,10 @@ it('an agent sees what a call on a channel cost, and what is left in it', async 
   const seller = await anOfficialSeller(['batch-settlement'])
   const { buyer } = await aBuyer()
   const resource = `${seller.url}/paid`
-  const metadata = {
-    title: 'Quotes',
-    merchant: { id: 'penny' },
-    input: { method: 'GET' },
-    price: '10000',
-    asset,
-    pricing: 'fixed',
-  }
-  const accepts = [{ network, asset, payTo: seller.receiver, amount: '10000' }]
-  const item = { resource, type: 'http', accepts, metadata } as unknown as Item
-  const find = { findAt: async () => item } as unknown as McpOptions['arcus']
+  const accepts = [aQuote({ payTo: seller.receiver })]
+  const item = anItem({ url: resource, price: PRICE, accepts, example: {} })
   const server = createMcpServer({
-    arcus: find,
+    arcus: { findAt: async () => item, find: unexpected, describe: unexpected },
     buyer,
     show: (amount) => `${amount}`,
     readAmount: (words) => words,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { createArcusClient } from '@arcus/client'
-import { createMcpServer, type McpOptions } from '@arcus/client/mcp-server'
+import { createMcpServer } from '@arcus/client/mcp-server'
 import { x402 } from '@arcus/merchant'
 import { createChannels } from '@arcus/merchant/channels'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
@@ -17,9 +17,11 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant } from '../../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../../src/devnet/fixtures.js'
-import { anAccount } from '../../support/a-channel.js'
+import { anAccount } from '../../support/an-account.js'
 import { startWorld, type World } from '../../support/arcus.js'
 import { bundleClientCommand, runScript } from '../../support/client-command.js'
+import { anItem } from '../../support/directory/a-catalog.js'
+import { unexpected } from '../../support/unexpected.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'arcus-command-'))
 const key = generatePrivateKey()
@@ -551,8 +553,16 @@ it('tells an agent what it has paid, though the answer breaks off', async () => 
     amount: 20_000n,
     transaction: '0xab',
   }
-  const options = { arcus: { findAt: async () => ({}) }, buyer: { pay: async () => bought } }
-  const server = createMcpServer({ ...options, show: String } as unknown as McpOptions)
+  const server = createMcpServer({
+    arcus: {
+      findAt: async () => anItem(),
+      find: unexpected,
+      describe: unexpected,
+    },
+    buyer: { pay: async () => bought, spent: unexpected },
+    show: String,
+    readAmount: String,
+  })
   const [ours, theirs] = InMemoryTransport.createLinkedPair()
   const agent = new Client({ name: 'agent', version: '1' })
   await Promise.all([server.connect(theirs), agent.connect(ours)])

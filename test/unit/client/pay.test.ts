@@ -12,10 +12,10 @@ import fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, tokenBalance } from '../../../src/devnet/fixtures.js'
-import { anAccount } from '../../support/a-channel.js'
 import { approvePermit2 } from '../../support/a-permit2-payment.js'
 import { startServer } from '../../support/a-server.js'
 import { startToolShop, type ToolShop } from '../../support/a-tool-shop.js'
+import { anAccount } from '../../support/an-account.js'
 import { startWorld, type World } from '../../support/arcus.js'
 
 const { usdc, eurc } = devnetContracts

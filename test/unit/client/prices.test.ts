@@ -6,7 +6,7 @@ import { x402 } from '@arcus/merchant'
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetContracts, mintUsdc } from '../../../src/devnet/fixtures.js'
-import { anAccount } from '../../support/a-channel.js'
+import { anAccount } from '../../support/an-account.js'
 import { startWorld, type World } from '../../support/arcus.js'
 
 const [owner, payer] = [anAccount(), anAccount()]

@@ -9,12 +9,13 @@ import {
   toHex,
   walletActions,
 } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { paymentFactsCode } from '../../../src/chain/creation-code.js'
 import { devnetMerchant, devnetPayer } from '../../../src/devnet/accounts.js'
 import { type Anvil, startAnvil } from '../../../src/devnet/anvil.js'
 import { devnetContracts, placeContracts, readArtifact } from '../../../src/devnet/fixtures.js'
+import { anAccount } from '../../support/an-account.js'
 
 const { usdc } = devnetContracts
 const { abi } = readArtifact('MockUsdc')
@@ -57,7 +58,6 @@ const authorizationFields = [
 ] as const
 
 const domain = { name: 'USDC', version: '2', chainId: 5042, verifyingContract: usdc } as const
-const anAccount = () => privateKeyToAccount(generatePrivateKey())
 type Account = ReturnType<typeof anAccount>
 
 function anAuthorization(from: Address, changes: Partial<Authorization> = {}): Authorization {

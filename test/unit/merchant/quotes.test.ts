@@ -2,7 +2,7 @@ import type { PriceOfRequest } from '@arcus/merchant'
 import { createQuotes } from '@arcus/merchant/quotes'
 import { encodePaymentSignatureHeader } from '@x402/core/http'
 import type { PaymentRequirements } from '@x402/core/types'
-import type { FastifyRequest, InjectOptions } from 'fastify'
+import type { InjectOptions } from 'fastify'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { aFacilitator, aPayload, aShop, readRequired, type Shop } from './a-shop.js'
 
@@ -207,8 +207,9 @@ describe('a price that depends on the request', () => {
 
 describe('the record of quotes', () => {
   const asked = { amount: '1', maxTimeoutSeconds: 60 } as PaymentRequirements
-  const aRequest = (body: unknown, headers = {}) =>
-    ({ method: 'POST', url: '/', ip: '::1', headers, body }) as unknown as FastifyRequest
+  const aRequest = (body: unknown, headers = {}) => {
+    return { method: 'POST', url: '/', ip: '::1', headers, body }
+  }
 
   it('keeps nothing for a body that cannot be compared', () => {
     const quotes = createQuotes()

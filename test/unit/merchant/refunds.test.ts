@@ -2,8 +2,6 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { FacilitatorClient } from '@x402/core/server'
-import type { PaymentPayload } from '@x402/core/types'
 import { privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
@@ -15,6 +13,7 @@ import {
   type Refunds,
   refundNonce,
 } from '../../../packages/merchant/src/refunds.js'
+import { aFacilitator } from './a-shop.js'
 
 const signer = privateKeyToAccount(`0x${'11'.repeat(32)}`)
 const payer = '0x00000000000000000000000000000000000000a1'
@@ -66,8 +65,8 @@ async function openRefunds(
 ) {
   const sent: { to: unknown; value: unknown; nonce: unknown }[] = []
   const askedOf: string[] = []
-  const facilitator = {
-    async settle({ payload }: PaymentPayload) {
+  const facilitator = aFacilitator({
+    async settle({ payload }) {
       const { to, value, nonce } = payload.authorization as Record<string, unknown>
       sent.push({ to, value, nonce })
       const answer = world.answers?.shift() ?? 'lands'
@@ -75,7 +74,7 @@ async function openRefunds(
       const errorReason = answer === 'used' ? 'invalid_exact_evm_nonce_already_used' : 'busy'
       return { success: false, errorReason, transaction: '', network: 'eip155:5042' }
     },
-  } as unknown as FacilitatorClient
+  })
   const refunds = await createRefunds({
     facilitator,
     signer: world.key ?? signer,

@@ -1,5 +1,6 @@
 import type { Stores } from '../../../../src/app/stores/stores.js'
 import { anActivity } from '../../../support/an-activity.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 import { anEndpoint, asset, owner } from '../../../support/directory/listed-merchants.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
@@ -21,20 +22,8 @@ export async function fillStores(stores: Stores): Promise<void> {
   await deliveries.leaseDelivery('paid', 'token', 1_000)
   await deliveries.completeDelivery('paid', 'token', 'a key', noon)
   await stores.shrinker.step('jobs', noon + 60_000)
-  const attempt = {
-    hash: `0x${'1'.repeat(64)}`,
-    network,
-    relayer,
-    relayerNonce: 7,
-    rawTransaction: '0x02f8',
-    gasLimit: 200_000n,
-    maxFeePerGas: 1n,
-    maxPriorityFeePerGas: 1n,
-    createdAt: noon,
-    jobIds: ['submitted'],
-  } as const
   const budget = { name: 'p', amount: 2n ** 70n, limit: 2n ** 71n }
-  await journal.recordAttempt({ ...attempt, jobIds: ['submitted'] }, 0, [budget])
+  await journal.recordAttempt(anAttempt({ relayer, jobIds: ['submitted'] }), 0, [budget])
   await blocks.addBlock({ role: 'payer', address: relayer, reason: 'fräud 💸', createdAt: noon })
   const decision = { at: noon, actor: 'alice@host', action: 'block', subject: `payer ${relayer}` }
   await audit.append({ ...decision, details: 'fräud 💸' })

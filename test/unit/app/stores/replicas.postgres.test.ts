@@ -5,6 +5,7 @@ import type { Stores } from '../../../../src/app/stores/stores.js'
 import type { Attempt } from '../../../../src/facilitator/journal/settlement-journal.js'
 import { JobsTakenError, LeaseLostError, laneLease } from '../../../../src/sql/leases.js'
 import { openPool } from '../../../../src/sql/postgres/database.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 import { type PostgresServer, startPostgres } from '../../../support/postgres.js'
 import { aJob, anOutcome, network, noon } from './store-contract.js'
 
@@ -34,19 +35,9 @@ afterEach(async () => {
 
 const take = async (stores: Stores) => (await stores.leases.take([lane])).get(lane)
 
-function anAttempt(jobIds: string[], relayerNonce = 0): Attempt {
-  return {
-    hash: `0x${(relayerNonce + 1).toString(16).padStart(64, '0')}`,
-    network,
-    relayer,
-    relayerNonce,
-    rawTransaction: '0x02',
-    gasLimit: 1n,
-    maxFeePerGas: 1n,
-    maxPriorityFeePerGas: 1n,
-    createdAt: noon,
-    jobIds,
-  }
+function attemptOf(jobIds: string[], relayerNonce = 0): Attempt {
+  const hash = `0x${(relayerNonce + 1).toString(16).padStart(64, '0')}` as const
+  return anAttempt({ hash, relayerNonce, jobIds })
 }
 
 /** Resolves when so many sessions wait for a lock. */
@@ -79,7 +70,7 @@ describe('a budget of gas', () => {
     await holder.connect()
     await holder.query('SELECT pg_advisory_lock(hashtextextended($1, 0))', [`${network}/p`])
     const signings = lanes.map(({ stores, wallet, epoch }, i) =>
-      stores.journal.recordAttempt({ ...anAttempt([], i), relayer: wallet }, epoch, [budget]),
+      stores.journal.recordAttempt({ ...attemptOf([], i), relayer: wallet }, epoch, [budget]),
     )
     const kept = Promise.allSettled(signings)
     await untilWaiting(2)
@@ -92,7 +83,7 @@ describe('a budget of gas', () => {
     const budgets = ['q', 'p'].map((name) => ({ name, amount: 10n, limit: 55n }))
     const signings = Array.from({ length: 20 }, (_, i) => {
       const { stores, wallet, epoch } = lanes[i % 2] as (typeof lanes)[number]
-      const attempt = { ...anAttempt([], i), relayer: wallet }
+      const attempt = { ...attemptOf([], i), relayer: wallet }
       // In another order each time: whoever waits for whom, nobody waits for ever.
       const asked = i % 4 < 2 ? budgets : budgets.toReversed()
       return stores.journal.recordAttempt(attempt, epoch, asked)
@@ -115,7 +106,7 @@ describe('a lane', () => {
   it('of a replica that stopped beating is taken over with its jobs, and is closed to it', async () => {
     const epoch = (await take(one)) as number
     await claim(one, 'under way')
-    await one.journal.recordAttempt(anAttempt(['under way']), epoch)
+    await one.journal.recordAttempt(attemptOf(['under way']), epoch)
     const deadline = Date.now() + 8_000
     let after: number | undefined
     while (after === undefined && Date.now() < deadline) {
@@ -125,7 +116,7 @@ describe('a lane', () => {
     expect(after).toBe(epoch + 1)
     const taken = await other.sharing.takeOfLane(network, relayer)
     expect(taken.map(({ id }) => id)).toEqual(['under way'])
-    const late = one.journal.recordAttempt(anAttempt([], 1), epoch)
+    const late = one.journal.recordAttempt(attemptOf([], 1), epoch)
     await expect(late).rejects.toThrow(LeaseLostError)
     const slot = { network, relayer, relayerNonce: 0, epoch } as const
     await expect(one.journal.resolve({ slot, outcomes: [], now: noon })).rejects.toThrow(
@@ -198,14 +189,14 @@ describe('a beat', () => {
 it('closes a slot with a transaction that was kept while the outcome waited for its turn', async () => {
   const epoch = (await take(one)) as number
   await claim(one, 'job')
-  await one.journal.recordAttempt(anAttempt(['job']), epoch)
+  await one.journal.recordAttempt(attemptOf(['job']), epoch)
   const holder = new pg.Client({ connectionString: url })
   await holder.connect()
   await holder.query('BEGIN')
   await holder.query('SELECT 1 FROM leases FOR UPDATE')
   const hash = `0x${'2'.repeat(64)}` as const
   const budget = { name: 'p', amount: 10n, limit: 15n }
-  const replaced = one.journal.recordAttempt({ ...anAttempt(['job']), hash }, epoch, [budget])
+  const replaced = one.journal.recordAttempt({ ...attemptOf(['job']), hash }, epoch, [budget])
   await untilWaiting(1)
   const slot = { network, relayer, relayerNonce: 0, epoch } as const
   const outcomes = [{ id: 'job', round: 0, outcome: anOutcome() }]
@@ -217,14 +208,14 @@ it('closes a slot with a transaction that was kept while the outcome waited for 
   expect(await one.journal.openAttempts(network, relayer)).toEqual([])
   expect(await one.journal.mayLand(network, 'job')).toBe(false)
   // What was reserved for the transaction is free again.
-  await one.journal.recordAttempt(anAttempt([], 1), epoch, [budget])
+  await one.journal.recordAttempt(attemptOf([], 1), epoch, [budget])
 })
 
 describe('a job', () => {
   it('is signed by the replica that works on it and by no other', async () => {
     await claim(one, 'mine')
     const epoch = (await take(other)) as number
-    const theft = other.journal.recordAttempt(anAttempt(['mine']), epoch)
+    const theft = other.journal.recordAttempt(attemptOf(['mine']), epoch)
     await expect(theft).rejects.toThrow(JobsTakenError)
     expect(await other.journal.openAttempts(network, relayer)).toEqual([])
   })
@@ -271,7 +262,7 @@ describe('a job', () => {
     const withdrawn = await one.sharing.withdraw(claimed.job, outcome, noon)
     expect(withdrawn).toMatchObject({ state: 'failed' })
     const epoch = (await take(other)) as number
-    const late = other.journal.recordAttempt(anAttempt(['offered']), epoch)
+    const late = other.journal.recordAttempt(attemptOf(['offered']), epoch)
     await expect(late).rejects.toThrow(JobsTakenError)
     expect(await one.sharing.decidedAmong(['offered'])).toEqual(['offered'])
   })
@@ -279,7 +270,7 @@ describe('a job', () => {
   it('once signed is not taken back', async () => {
     const claimed = await claim(one, 'signed')
     if (claimed.state !== 'claimed') throw new Error(claimed.state)
-    await one.journal.recordAttempt(anAttempt(['signed']), (await take(one)) as number)
+    await one.journal.recordAttempt(attemptOf(['signed']), (await take(one)) as number)
     const outcome = anOutcome({ state: 'failed' })
     expect(await other.sharing.withdraw(claimed.job, outcome, noon)).toBeUndefined()
   })

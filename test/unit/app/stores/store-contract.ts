@@ -14,6 +14,7 @@ import type {
   Outcome,
 } from '../../../../src/facilitator/journal/settlement-journal.js'
 import { laneLease } from '../../../../src/sql/leases.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 
 /** An engine under test, empty. */
 export interface Engine {
@@ -58,22 +59,6 @@ export function anOutcome(changes: Partial<Outcome> = {}): Outcome {
     message: null,
     blockNumber: 42,
     gasCost: 123_456_789_012_345_678_901n,
-    ...changes,
-  }
-}
-
-function anAttempt(changes: Partial<Attempt> = {}): Attempt {
-  return {
-    hash: hash(1),
-    network,
-    relayer,
-    relayerNonce: 5,
-    rawTransaction: '0x02f8',
-    gasLimit: 200_000n,
-    maxFeePerGas: 60_000_000_000n,
-    maxPriorityFeePerGas: 1_000_000n,
-    createdAt: noon,
-    jobIds: [],
     ...changes,
   }
 }

@@ -1,15 +1,14 @@
 import pg from 'pg'
-import type { Address } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openPostgresStores } from '../../../../src/app/stores/postgres.js'
 import type { Stores } from '../../../../src/app/stores/stores.js'
 import { markRestored } from '../../../../src/cli/restore.js'
 import { RESTORED_KEY } from '../../../../src/facilitator/journal/deliveries.js'
 import { createFacilitatorStores } from '../../../../src/facilitator/journal/postgres/stores.js'
-import type { Attempt } from '../../../../src/facilitator/journal/settlement-journal.js'
 import { laneLease } from '../../../../src/sql/leases.js'
 import { openDatabase } from '../../../../src/sql/postgres/database.js'
 import { createSql } from '../../../../src/sql/postgres/sql.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 import { type PostgresServer, startPostgres } from '../../../support/postgres.js'
 import { describeActivity } from '../../directory/store/activity-contract.js'
 import { describeChecks } from '../../directory/store/checks-contract.js'
@@ -164,7 +163,7 @@ describe('payments written together', () => {
     )
     await journal.claim(aJob(), 'a-key-of-sixteen', noon)
     const slot = { network, relayer, relayerNonce: 0, epoch: 1 } as const
-    const attempt = { ...anAttempt(relayer), jobIds: ['job-1'] }
+    const attempt = anAttempt({ relayer, relayerNonce: 0, jobIds: ['job-1'] })
     const budget = { name: 'p', amount: 1n, limit: 9n }
     await journal.recordAttempt(attempt, 1, [budget])
     const gasCharge = { network, sums: new Map([['p', 1n]]) }
@@ -220,21 +219,6 @@ describe('payments written together', () => {
     expect(await burnt(60_000)).toBe(3n)
   })
 })
-
-function anAttempt(relayer: Address): Attempt {
-  return {
-    hash: `0x${'1'.repeat(64)}`,
-    network,
-    relayer,
-    relayerNonce: 0,
-    rawTransaction: '0x02',
-    gasLimit: 1n,
-    maxFeePerGas: 1n,
-    maxPriorityFeePerGas: 1n,
-    createdAt: noon,
-    jobIds: [],
-  }
-}
 
 describe('a restored database', () => {
   const lookUp = (stores: Stores, id: string) =>

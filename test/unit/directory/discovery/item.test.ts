@@ -1,44 +1,8 @@
 import { getAddress } from 'viem'
 import { describe, expect, it } from 'vitest'
 import { toCard, toItem } from '../../../../src/directory/discovery/item.js'
-import type {
-  CatalogEntry,
-  Identity,
-  Merchant,
-  StoredEndpoint,
-} from '../../../../src/directory/store/listings.js'
-import { aMerchant, anEndpoint, aQuote, inEuros } from '../../../support/directory/a-catalog.js'
-
-function anEntry(
-  endpoint: Partial<StoredEndpoint> = {},
-  merchant: Partial<Merchant> = {},
-): CatalogEntry {
-  return {
-    endpoint: {
-      ...anEndpoint({ url: 'https://api.example.com/v1' }),
-      id: 7,
-      merchantId: 'weather',
-      delivery: null,
-      createdAt: 1_000,
-      lastUpdated: 2_000,
-      ...endpoint,
-    },
-    merchant: {
-      ...aMerchant(),
-      revision: 1,
-      agentId: null,
-      identity: null,
-      offer: null,
-      confirmation: null,
-      nameLike: null,
-      createdAt: 1_000,
-      updatedAt: 1_000,
-      deletedAt: null,
-      ...merchant,
-    },
-    usage: null,
-  }
-}
+import type { Identity } from '../../../../src/directory/store/listings.js'
+import { anEntry, aQuote, inEuros } from '../../../support/directory/a-catalog.js'
 
 function anIdentity(isControlled: boolean): Identity {
   const check = { passed: true, detail: '', checkedAt: 1_000 }

@@ -11,13 +11,13 @@ import {
 } from '../../../../src/directory/seen-in-payments/offer.js'
 import {
   aListing,
-  anAccount,
   anEndpoint,
   aSignedWrite,
   send,
   startDirectory,
   type TestDirectory,
 } from '../../../support/a-directory.js'
+import { anAccount } from '../../../support/an-account.js'
 import {
   aPaymentRequired,
   aRequirement,

@@ -4,6 +4,7 @@ import { createFacilitatorStores } from '../../../../src/facilitator/journal/sql
 import { openDatabase, type SqliteDatabase } from '../../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../../src/sql/sqlite/group-commit.js'
 import { createSql } from '../../../../src/sql/sqlite/sql.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 import { aJob, anOutcome, network, noon } from '../../app/stores/store-contract.js'
 
 let database: SqliteDatabase
@@ -29,18 +30,7 @@ function aJournal() {
   return { ...stores, waited }
 }
 
-const attempt = {
-  hash: `0x${'1'.repeat(64)}`,
-  network,
-  relayer: '0x00000000000000000000000000000000000000f1',
-  relayerNonce: 0,
-  rawTransaction: '0x02',
-  gasLimit: 1n,
-  maxFeePerGas: 1n,
-  maxPriorityFeePerGas: 1n,
-  createdAt: noon,
-  jobIds: ['job-1'],
-} as const
+const attempt = anAttempt({ jobIds: ['job-1'] })
 
 const outcomeOf = (changes = {}) => ({
   outcomes: [{ id: 'job-1', round: 0, outcome: anOutcome(changes) }],
@@ -51,7 +41,7 @@ it('a signed transaction is on disk before anybody may send it', async () => {
   const { journal, waited } = aJournal()
   await journal.claim(aJob(), undefined, noon)
   expect(waited).toEqual([false])
-  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
+  await journal.recordAttempt(attempt, 0)
   expect(waited).toEqual([false, true])
 })
 
@@ -88,11 +78,11 @@ it('a failure that was seen before another round reopens nothing', async () => {
 
 it('a transaction names the payments that it carries, and no others', async () => {
   const { journal } = aJournal()
-  const other = { hash: `0x${'2'.repeat(64)}`, relayerNonce: 1, jobIds: ['job-2'] } as const
+  const other = anAttempt({ hash: `0x${'2'.repeat(64)}`, relayerNonce: 6, jobIds: ['job-2'] })
   await journal.claim(aJob(), undefined, noon)
   await journal.claim(aJob({ id: 'job-2', key: 'another' }), undefined, noon)
-  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
-  await journal.recordAttempt({ ...attempt, ...other, jobIds: ['job-2'] }, 0)
+  await journal.recordAttempt(attempt, 0)
+  await journal.recordAttempt(other, 0)
   const found = await journal.findByTransaction(attempt.hash)
   expect(found.map(({ id }) => id)).toEqual(['job-1'])
 })
@@ -100,7 +90,7 @@ it('a transaction names the payments that it carries, and no others', async () =
 it('a transaction whose nonce is over may land no more', async () => {
   const { journal } = aJournal()
   await journal.claim(aJob(), undefined, noon)
-  await journal.recordAttempt({ ...attempt, jobIds: ['job-1'] }, 0)
+  await journal.recordAttempt(attempt, 0)
   expect(await journal.mayLand(network, 'job-1')).toBe(true)
   const { relayer, relayerNonce } = attempt
   await journal.resolve({

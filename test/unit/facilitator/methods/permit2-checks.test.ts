@@ -1,5 +1,5 @@
 import { permit2Contracts } from '@arcus/protocol/x402/address'
-import type { ParsedPayment, TokenPermit } from '@arcus/protocol/x402/payment'
+import type { TokenPermit } from '@arcus/protocol/x402/payment'
 import { describe, expect, it } from 'vitest'
 import { checkTokenPermit } from '../../../../src/facilitator/methods/permit2-checks.js'
 import { aPayment, asset, nowSeconds, payer, payTo } from '../../protocol/x402/a-payment.js'
@@ -7,10 +7,18 @@ import { aPayment, asset, nowSeconds, payer, payTo } from '../../protocol/x402/a
 /** Returns why the permit of the token is refused. */
 function refusalOf(changes: Partial<TokenPermit> | 'malformed' = {}) {
   const deadline = BigInt(nowSeconds + 60)
-  const whole = { from: payer, asset, spender: permit2Contracts.permit2, amount: 10_000n, deadline }
+  const whole: TokenPermit = {
+    from: payer,
+    asset,
+    spender: permit2Contracts.permit2,
+    amount: 10_000n,
+    nonce: 0n,
+    deadline,
+    signature: '0x',
+  }
   const permit = changes === 'malformed' ? changes : { ...whole, ...changes }
-  const payment = { ...aPayment(), permit2: { permit } } as unknown as ParsedPayment
-  return checkTokenPermit(payment, nowSeconds)?.reason
+  const permit2 = { token: asset, spender: permit2Contracts.exactProxy, permit }
+  return checkTokenPermit(aPayment({ permit2 }), nowSeconds)?.reason
 }
 
 describe('a permit of the token', () => {

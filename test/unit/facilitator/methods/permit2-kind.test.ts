@@ -88,7 +88,14 @@ const called = (index: number, calldata: Hex): Log => ({
   topics: [topics.called, keccak256(calldata)],
   data: '0x',
 })
-const receiptOf = (...logs: Log[]) => ({ transactionHash: transaction, logs }) as unknown as Receipt
+const receiptOf = (...logs: Log[]): Receipt => ({
+  transactionHash: transaction,
+  blockNumber: 45,
+  isSuccess: true,
+  gasUsed: 100_000n,
+  effectiveGasPrice: 1n,
+  logs,
+})
 
 const mismatch = { state: 'failed', reason: 'transferEventMismatch', transaction }
 const other: AuthorizationUse = { state: 'otherUse', blockNumber: 45 }

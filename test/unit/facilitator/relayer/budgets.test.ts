@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest'
 import { WASTED, wastedBy } from '../../../../src/facilitator/journal/budgets.js'
 import { newRow } from '../../../../src/facilitator/journal/sql-journal.js'
-import { createExactKind, EXACT } from '../../../../src/facilitator/methods/exact-job.js'
-import { type JobProfile, TrackedJobs } from '../../../../src/facilitator/relayer/jobs.js'
+import type { JobProfile } from '../../../../src/facilitator/relayer/jobs.js'
 import { Waste } from '../../../../src/facilitator/relayer/waste.js'
 import { aWorld, network, useVirtualClock } from '../../../support/simulated/a-relayer.js'
 import { BASE_FEE } from '../../../support/simulated/chain.js'
+import { createPaymentJobs } from './tracked.js'
 
 useVirtualClock()
 
@@ -16,23 +16,11 @@ const limits = { perAccount: 1_000_000n * PRICE, wasted: 5_000_000n * PRICE }
 const fees = { maxFeePerGas: 3n * PRICE, maxPriorityFeePerGas: 1n }
 const [mine, theirs] = ['198.51.100.7', '203.0.113.9']
 
-const unasked = async () => {
-  throw new Error('the chain is not asked')
-}
-
 /** Jobs that are about to be signed, and what their transaction reserves. */
 function someJobs() {
   const world = aWorld()
   const profiles = new Map<string, Partial<JobProfile>>()
-  const exact = createExactKind({ findUse: unasked, readFacts: unasked, isOurs: unasked })
-  const kind = {
-    ...exact,
-    profile: (job: Parameters<typeof exact.profile>[0]) => ({
-      ...exact.profile(job),
-      ...profiles.get(job.id),
-    }),
-  }
-  const jobs = new TrackedJobs({ [EXACT]: kind }, Date.now)
+  const jobs = createPaymentJobs(profiles)
   const waste = new Waste({
     network,
     jobs,

@@ -7,13 +7,14 @@ import {
   WASTED,
   wastedBy,
 } from '../../../../src/facilitator/journal/budgets.js'
-import type { Attempt, Job } from '../../../../src/facilitator/journal/settlement-journal.js'
+import type { Job } from '../../../../src/facilitator/journal/settlement-journal.js'
 import { newRow } from '../../../../src/facilitator/journal/sql-journal.js'
-import { createExactKind, EXACT } from '../../../../src/facilitator/methods/exact-job.js'
 import { findGasCharge } from '../../../../src/facilitator/relayer/gas-charge.js'
-import { type JobProfile, TrackedJobs } from '../../../../src/facilitator/relayer/jobs.js'
+import type { JobProfile } from '../../../../src/facilitator/relayer/jobs.js'
 import { confirmation } from '../../../../src/facilitator/relayer/outcomes.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 import { aWorld, useVirtualClock } from '../../../support/simulated/a-relayer.js'
+import { createPaymentJobs } from './tracked.js'
 
 useVirtualClock()
 
@@ -24,19 +25,10 @@ const PRICE = 10n ** 10n
 const PER_PAYMENT = 100_000n
 const caller = '198.51.100.7'
 
-const unasked = async () => {
-  throw new Error('the chain is not asked')
-}
-
 /** Payments whose transaction was mined, and what the journal says of them by now. */
 function aSlot(profiles: Readonly<Record<string, Partial<JobProfile>>> = {}) {
   const world = aWorld()
-  const exact = createExactKind({ findUse: unasked, readFacts: unasked, isOurs: unasked })
-  const kind = {
-    ...exact,
-    profile: (job: Job) => ({ ...exact.profile(job), ...profiles[job.id] }),
-  }
-  const jobs = new TrackedJobs({ [EXACT]: kind }, Date.now)
+  const jobs = createPaymentJobs(new Map(Object.entries(profiles)))
   const rows: Job[] = []
   const payers = new Map<string, Address>()
 
@@ -71,24 +63,24 @@ function aSlot(profiles: Readonly<Record<string, Partial<JobProfile>>> = {}) {
       },
     ) {
       const gasUsed = PER_PAYMENT * BigInt(members.length) + more
-      const receipt = {
+      const receipt: Receipt = {
         transactionHash: hash,
         blockNumber: 7,
         isSuccess: true,
         logs: [],
         gasUsed,
         effectiveGasPrice: PRICE,
-      } as unknown as Receipt
+      }
       const cost = PER_PAYMENT * PRICE
       return findGasCharge(
         {
           jobs,
           gas: { perPayment: () => PER_PAYMENT },
-          rpc: {} as never,
+          rpc: world.rpc,
           journal: { findByTransaction: async () => rows },
           readCoded: async () => new Set(coded),
         },
-        { hash, jobIds: members.map(({ id }) => id) } as unknown as Attempt,
+        anAttempt({ hash, jobIds: members.map(({ id }) => id) }),
         receipt,
         {
           settled: settled.map((job) => {

@@ -1,26 +1,16 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
-import type { Attempt, Job } from '../../../../src/facilitator/journal/settlement-journal.js'
+import type { Job } from '../../../../src/facilitator/journal/settlement-journal.js'
 import type { TrackedJobs } from '../../../../src/facilitator/relayer/jobs.js'
 import { aRow } from '../../../support/a-row.js'
+import { anAttempt } from '../../../support/an-attempt.js'
 import { aTracking } from './tracked.js'
 
 const hash = `0x${'aa'.repeat(32)}` as const
 const other = `0x${'bb'.repeat(32)}` as const
 const asset = `0x${'36'.repeat(20)}` as const
 
-const attemptOf = (...jobIds: string[]): Attempt => ({
-  hash,
-  network: 'eip155:5042',
-  relayer: `0x${'9a'.repeat(20)}`,
-  relayerNonce: 1,
-  rawTransaction: '0x',
-  gasLimit: 1n,
-  maxFeePerGas: 1n,
-  maxPriorityFeePerGas: 1n,
-  createdAt: 1_000,
-  jobIds,
-})
+const attemptOf = (...jobIds: string[]) => anAttempt({ hash, jobIds })
 
 /** Returns what a promise holds by now; `undefined` while it is open. */
 async function heard<Value>(promise: Promise<Value>): Promise<{ value: Value } | undefined> {

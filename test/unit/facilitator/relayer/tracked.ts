@@ -1,10 +1,12 @@
 import type { Job } from '../../../../src/facilitator/journal/settlement-journal.js'
+import { createExactKind, EXACT } from '../../../../src/facilitator/methods/exact-job.js'
 import {
   type JobKind,
   type JobProfile,
   TrackedJobs,
 } from '../../../../src/facilitator/relayer/jobs.js'
 import { aRow } from '../../../support/a-row.js'
+import { unexpected } from '../../../support/unexpected.js'
 
 const plain: JobProfile = {
   isAlone: false,
@@ -15,6 +17,17 @@ const plain: JobProfile = {
   standing: 'none',
   accountsThatRun: [],
   value: 10n,
+}
+
+/** Tracks payments of a simulated chain, with the profiles that a test gives them by their ids. */
+export function createPaymentJobs(profiles: ReadonlyMap<string, Partial<JobProfile>>): TrackedJobs {
+  const exact = createExactKind({
+    findUse: unexpected,
+    readFacts: unexpected,
+    isOurs: unexpected,
+  })
+  const profile: JobKind['profile'] = (job) => ({ ...exact.profile(job), ...profiles.get(job.id) })
+  return new TrackedJobs({ [EXACT]: { ...exact, profile } }, Date.now)
 }
 
 /** The jobs of a process, by a clock that the test sets. */

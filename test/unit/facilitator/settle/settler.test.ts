@@ -1,16 +1,15 @@
-import type { ParsedPayment } from '@arcus/protocol/x402/payment'
 import { reasons } from '@arcus/protocol/x402/reasons'
-import type { Address, Hex } from 'viem'
+import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { ClaimResult, Job } from '../../../../src/facilitator/journal/settlement-journal.js'
-import type { Intent } from '../../../../src/facilitator/methods/payment-method.js'
 import { createOpenClaims } from '../../../../src/facilitator/relayer/open-claims.js'
-import type { Relayer } from '../../../../src/facilitator/relayer/relayer.js'
 import type { DeliveryTurn } from '../../../../src/facilitator/settle/deliveries.js'
 import { createSettler, type SettleRequest } from '../../../../src/facilitator/settle/settler.js'
-import type { CheckResult, Purpose } from '../../../../src/facilitator/verify/payment-check.js'
+import type { CheckResult } from '../../../../src/facilitator/verify/payment-check.js'
+import { unexpected } from '../../../support/unexpected.js'
 import { aJob, anOutcome } from '../../app/stores/store-contract.js'
 import { aBody, aPayment, network, nowSeconds } from '../../protocol/x402/a-payment.js'
+import { anIntent } from '../methods/an-intent.js'
 
 const transaction = `0x${'aa'.repeat(32)}` as const
 
@@ -23,6 +22,9 @@ afterEach(() => {
 
 const queued = { ...aJob(), round: 0, state: 'queued', transaction: null, attestation: null } as Job
 const confirmed = { ...queued, ...anOutcome({ transaction }) } as Job
+
+type Options = Parameters<typeof createSettler>[0]
+type RelayerOfSettler = NonNullable<ReturnType<Options['relayers']['get']>>
 
 /** A settler for one payment; by default the check finds it valid and no outcome comes. */
 function aSettler(
@@ -49,28 +51,27 @@ function aSettler(
   const marginsSeconds: number[] = []
   const submitted: string[] = []
   let caller: string | undefined
-  const payment = aPayment()
-  const signed = { digest: '0xd1', signature: payment.signature, balance: payment.amount }
-  const intent = { payment, ...signed } as unknown as Intent
-  const relayer = {
+  const intent = anIntent()
+  const relayer: RelayerOfSettler = {
     expect: () => () => {},
-    submit: ({ id }: Job) => submitted.push(id),
+    submit: ({ id }) => void submitted.push(id),
     isTracking: () => true,
     isSole: true,
     openClaims: createOpenClaims(),
     untilDecided: () =>
       world.decided === undefined ? new Promise(() => {}) : Promise.resolve(world.decided),
-    async withdraw({ id }: Job) {
+    untilDecidedElsewhere: unexpected,
+    async withdraw({ id }) {
       withdrawn.push(id)
       return undefined
     },
-  } as unknown as Relayer
+  }
   const call = async <Answer>(name: typeof world.failing, answer: Answer) => {
     if (world.failing === name) throw new Error(`${name} failed`)
     return answer
   }
   const settle = createSettler({
-    checkPayment: async (_payment: ParsedPayment, { marginSeconds }: Purpose) => {
+    checkPayment: async (_payment, { marginSeconds }) => {
       marginsSeconds.push(marginSeconds)
       if (world.isGone) throw new Error('gone')
       if (caller !== undefined && caller === world.slowCaller) await new Promise(() => {})
@@ -83,18 +84,21 @@ function aSettler(
         if (world.signed instanceof Error) throw world.signed
         return world.signed
       },
+      recordFound: unexpected,
+      reopen: unexpected,
     },
     deliveryStore: {
       bindIdempotencyKey: () => call('bindIdempotencyKey', world.boundTo ?? queued.id),
+      findIdempotencyKey: unexpected,
     },
     deliveries: { take: () => call('take', world.turn) },
     relayers: new Map([[network, relayer]]),
     settleWaitSeconds: 30,
-    checksum: (address: Address) => address,
+    checksum: (address) => address,
     paymentUrl: () => 'https://arcus.example/payments',
     now: Date.now,
     log: { error() {} },
-  } as unknown as Parameters<typeof createSettler>[0])
+  })
   const ask = async (maxTimeoutSeconds = 60, idempotencyKey?: string, from?: string) => {
     caller = from
     return settle({

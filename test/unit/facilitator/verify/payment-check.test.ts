@@ -5,11 +5,11 @@ import { selectors } from '../../../../src/chain/abi.js'
 import type { AuthorizationUse } from '../../../../src/chain/authorization-uses.js'
 import type { PaymentFacts } from '../../../../src/chain/payment-facts.js'
 import type { Receipt } from '../../../../src/chain/receipts.js'
-import type { Rpc } from '../../../../src/chain/rpc.js'
 import { devnetContracts } from '../../../../src/devnet/fixtures.js'
 import { createExactJob } from '../../../../src/facilitator/methods/exact-job.js'
 import type { Network } from '../../../../src/facilitator/methods/network.js'
 import { failure } from '../../../../src/facilitator/relayer/outcomes.js'
+import { anRpc } from '../../../support/an-rpc.js'
 import {
   aFacilitator,
   aTerms,
@@ -125,13 +125,14 @@ describe('a payment that nobody has seen', () => {
     }
     expect(await (await check({}, asked)).result).toMatchObject(rejected('factoryNotAllowed'))
     const questions: string[] = []
-    const rpc = {
-      async request(_method: string, [{ to, data }]: [{ to: string; data: string }]) {
+    const rpc = anRpc({
+      async request(_method, [call]) {
+        const { to, data } = call as { to: string; data: string }
         if (to !== payment.authorization.from) return '0x'
         questions.push(data)
         return `${selectors.isValidSignature}${'0'.repeat(56)}`
       },
-    } as unknown as Rpc
+    })
     const deployed = { facts: { payerHasCode: true }, served: { rpc } }
     const { signature } = payment
     expect(await (await check(deployed, asked)).result).toMatchObject({

@@ -12,12 +12,13 @@ import {
 } from 'viem/utils'
 import { describe, expect, it } from 'vitest'
 import { loadSignerRecovery } from '../../../../src/chain/signer-recovery.js'
-import { anAccount } from '../../../support/a-channel.js'
-import { type Bend, bend, bends } from '../../../support/bent-signature.js'
+import { anAccount } from '../../../support/an-account.js'
+import { type Bend, bend, bends, partsOf } from '../../../support/bent-signature.js'
 
 const account = anAccount()
 const digest = hashMessage('five cents')
 const signature = await account.sign({ hash: digest })
+const parts = partsOf(signature)
 const strict = await loadSignerRecovery(await createKeccak256())
 const isTakenByContracts = (text: unknown) =>
   strict.signerMatches(Buffer.from(digest.slice(2), 'hex'), text as '0x', account.address)
@@ -41,18 +42,11 @@ it.each([
     'a parity of one digit',
     `${bend(signature, 'v of 0 or 1').slice(0, -2)}${signature.endsWith('c') ? 1 : 0}`,
   ],
-  ['a list of texts', (bend(signature, 'a list of bytes') as unknown as number[]).map(String)],
-  [
-    'what is only like a list',
-    { ...(bend(signature, 'a list of bytes') as unknown as object), length: 65 },
-  ],
+  ['a list of texts', bends['a list of bytes'](parts).map(String)],
+  ['what is only like a list', { ...bends['a list of bytes'](parts), length: 65 }],
   [
     'v as text',
-    {
-      ...(bend(signature, 'an object') as unknown as object),
-      yParity: null,
-      v: `${Number(`0x${signature.slice(-2)}`)}`,
-    },
+    { ...bends['an object'](parts), yParity: null, v: `${Number(`0x${signature.slice(-2)}`)}` },
   ],
 ])('%s, from which viem recovers the signer, is brought into it as well', async (_, bent) => {
   expect(await recoverAddress({ hash: digest, signature: bent as '0x' })).toBe(account.address)

@@ -6,13 +6,14 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { RpcUnavailableError } from '../../src/chain/rpc-errors.js'
 import { refundNonceOf } from '../../src/facilitator/methods/exact-job.js'
 import {
-  anAccount,
   asset,
   directoryUrl,
   startDirectory,
   type TestDirectory,
   tokens,
 } from '../support/a-directory.js'
+import { anAccount } from '../support/an-account.js'
+import { anActivity } from '../support/an-activity.js'
 import { save } from '../support/directory/a-catalog.js'
 import { type PaymentWish, payer } from '../support/directory/payments.js'
 
@@ -477,6 +478,23 @@ describe('activity', () => {
     expect(csv.trim().split('\r\n')).toHaveLength(3)
     const one = (await read('activity', '2026-11-11', '2026-11-11')).json()
     expect(one).toMatchObject({ stepSeconds: 3_600, series: [{ at: at('11T23:00') / 1000 }] })
+  })
+
+  it('has every row of a long file once, newest first', async () => {
+    const { activity } = directory.stores
+    const amounts = Array.from({ length: 401 }, (_, i) => i + 1)
+    const payTo = lower(owner)
+    await activity.append(amounts.map((it) => anActivity({ payTo, at: noon, amount: BigInt(it) })))
+    const { list } = activity
+    let reads = 0
+    activity.list = async (filter) => {
+      if (++reads > amounts.length) throw new Error('the file has no end')
+      return list(filter)
+    }
+    const { body } = await get('/api/merchants/weather/activity.csv', await signIn(owner))
+    const [columns = '', ...lines] = body.trim().split('\r\n')
+    const column = columns.split(',').indexOf('amount_atomic')
+    expect(lines.map((line) => Number(line.split(',')[column]))).toEqual(amounts.reverse())
   })
 
   it('reads by endpoint and by payer, those with most revenue first', async () => {

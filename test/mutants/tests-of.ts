@@ -12,7 +12,7 @@ const FOLDERS = /^test\/(unit|http|property)\//
 /** Those that start a chain or PostgreSQL, which takes seconds more. */
 const SLOWER = /^test\/chain\/|\.postgres\.test\.ts$/
 
-/** So many of the slower ones are run for a file that no quick test beside its mirror has. */
+/** So many of the slower ones are run where they stand in the mirrored folder, or where no quick test stands beside it. */
 const MAX_SLOWER = 2
 
 /** A test in the mirrored folder comes before one in the folder around it or in one below, and these before all others. */
@@ -21,7 +21,7 @@ const IN_ROOM = 500_000
 
 /**
  * Returns what finds the tests of a file, the nearest first: its namesake, those of the folder that mirrors its own, and
- * then the others that import it, by how often they name the file or its folder. A file without a test in the mirrored
+ * then the others that import it, by how often they name the file or its folder. A file without a quick test in the mirrored
  * folder is held by tests over a real chain or database too. `files` are all of the project, from its root.
  */
 export function createTestFinder(
@@ -48,8 +48,10 @@ export function createTestFinder(
     const found = tests
       .filter((test) => reached.get(test)?.has(file) && nearness(test) > 0)
       .sort((a, b) => nearness(b) - nearness(a))
-    const isHeld = found.some((test) => nearness(test) >= IN_ROOM)
-    const slower = isHeld ? [] : found.filter((test) => SLOWER.test(test)).slice(0, MAX_SLOWER)
+    const isHeld = found.some((test) => !SLOWER.test(test) && nearness(test) >= IN_ROOM)
+    const slower = found
+      .filter((test) => SLOWER.test(test) && (!isHeld || nearness(test) >= NEAR))
+      .slice(0, MAX_SLOWER)
     const isWanted = (test: string, i: number) =>
       i < MAX_TESTS - slower.length || (i < MAX_OF_ROOM && nearness(test) >= IN_ROOM)
     return [...found.filter((test) => !SLOWER.test(test)).filter(isWanted), ...slower]

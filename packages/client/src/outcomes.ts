@@ -13,7 +13,7 @@ interface OutcomeSources {
   chain: PaymentChain | undefined
   /** Asks the facilitator. */
   call: Call | undefined
-  channels: BuyerChannels
+  channels: Pick<BuyerChannels, 'look'>
 }
 
 /** Finds out what became of payments that were signed, and books it. */

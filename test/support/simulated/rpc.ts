@@ -143,6 +143,10 @@ const readers: Record<string, (question: Question) => unknown> = {
     }
     return null
   },
+  eth_getTransactionByHash({ params, chain }) {
+    const found = chain.mined().find(({ hash }) => hash === params[0])
+    return found === undefined ? null : { from: found.from, to: found.to, input: found.data }
+  },
   eth_getLogs({ newest, params, chain }) {
     const { address, topics, fromBlock, toBlock } = params[0] as Record<string, unknown>
     const range = Array.from({ length: newest + 1 }, (_, i) => i).slice(
@@ -150,7 +154,7 @@ const readers: Record<string, (question: Question) => unknown> = {
       Number(toBlock) + 1,
     )
     const isWanted = (log: Record<string, unknown>) =>
-      log.address === address &&
+      [address].flat().includes(log.address) &&
       (topics as (Hex | Hex[] | null)[]).every((wanted, i) => {
         const topic = (log.topics as Hex[])[i] as Hex
         return wanted === null || [wanted].flat().includes(topic)

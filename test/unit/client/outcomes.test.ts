@@ -1,89 +1,184 @@
-import { createBuyer } from '@arcus/client'
+import type { Budget } from '@arcus/client/budget'
+import { BudgetLedger } from '@arcus/client/budget-ledger'
+import { createCall } from '@arcus/client/calls'
+import type { PaymentChain } from '@arcus/client/chain'
 import { createMemoryLedger } from '@arcus/client/ledger'
-import { x402 } from '@arcus/merchant'
-import fastify from 'fastify'
-import type { PrivateKeyAccount } from 'viem/accounts'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { devnetMerchant } from '../../../src/devnet/accounts.js'
-import { mintUsdc } from '../../../src/devnet/fixtures.js'
-import { call } from '../../../src/devnet/rpc.js'
-import { anAccount } from '../../support/a-channel.js'
-import { approvePermit2 } from '../../support/a-permit2-payment.js'
-import { type Shop, startShop } from '../../support/a-shop.js'
-import type { SignedPayment } from '../../support/a-signed-payment.js'
-import { startWorld, type World } from '../../support/arcus.js'
-import { sendToToken } from '../../support/token.js'
+import { PaymentOutcomes } from '@arcus/client/outcomes'
+import { numberToHex } from 'viem'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { unexpected } from '../../support/unexpected.js'
 
-const VALID_SECONDS = 8
+const network = 'eip155:5042'
+const asset = '0x3600000000000000000000000000000000000000'
+const payTo = `0x${'b2'.repeat(20)}`
+const payer = `0x${'a1'.repeat(20)}` as const
+const transaction = `0x${'aa'.repeat(32)}`
+const START_SECONDS = 1_800_000_000
+const END_SECONDS = START_SECONDS + 60
+const budget: Budget = { network, asset, perCall: 50_000n, perDay: 1_000_000n }
 
-let world: World
-let shop: Shop
-
-beforeAll(async () => {
-  world = await startWorld()
-  shop = await startShop(world.post)
-})
 beforeEach(() => {
-  shop.demand({ maxTimeoutSeconds: VALID_SECONDS })
-  shop.presented.length = 0
+  vi.useFakeTimers({ now: START_SECONDS * 1_000, toFake: ['Date'] })
 })
-afterAll(async () => {
-  await shop.stop()
-  await world.stop()
+afterEach(() => {
+  vi.useRealTimers()
 })
 
-function aBuyer(signer: PrivateKeyAccount, rpcUrl: string | undefined) {
-  const limits = { perCall: '$0.05', perDay: '$1', total: '$2' }
-  const ledger = createMemoryLedger()
-  return createBuyer({ url: world.url, signer, limits, ledger, ...(rpcUrl && { rpcUrl }) })
+const passSeconds = (seconds: number) => vi.setSystemTime(Date.now() + seconds * 1_000)
+
+interface Answers {
+  /** The chain of the buyer; none is asked without it. */
+  use?: 'used' | 'unused' | 'open'
+  /** The answer of the facilitator about every payment. */
+  found?: object
+  /** Transfers in a transaction that the chain shows. */
+  transfers?: number
 }
 
-/** Waits until the chain has passed the end of the last payment. */
-async function waitForItsEnd() {
-  await new Promise((resolve) => setTimeout(resolve, (VALID_SECONDS + 1) * 1_000))
-  await call(world.chainUrl, 'evm_mine', [])
+/** Payments of a cent of which a buyer does not know the outcome, and the sources that say it. */
+async function someOutcomes(count: number, answers: Answers = {}) {
+  const ledger = new BudgetLedger(createMemoryLedger(), budget)
+  const asked: string[] = []
+  const chain: PaymentChain = {
+    async readUse({ nonce }) {
+      asked.push(`chain ${Number(nonce)}`)
+      return answers.use ?? 'open'
+    },
+    countTransfers: async () => answers.transfers ?? 0,
+    readChannel: unexpected,
+  }
+  const call = createCall('https://pay.example.com', async (url) => {
+    asked.push(`facilitator ${Number(new URL(String(url)).pathname.split('/').at(-1))}`)
+    return Response.json(answers.found ?? { state: 'submitted', transaction })
+  })
+  const outcomes = new PaymentOutcomes(ledger, {
+    chain: answers.use === undefined ? undefined : chain,
+    call,
+    channels: { look: unexpected },
+  })
+  const reserved = { network, asset, payTo, host: 'a.example', amount: '10000', call: 'a call' }
+  for (let i = 1; i <= count; i++) {
+    const payment = { network, payer, nonce: numberToHex(i), asset, method: 'eip3009' } as const
+    await ledger.add({ type: 'reserved', id: `${i}`, ...reserved })
+    await ledger.add({ type: 'signed', id: `${i}`, payment, validBefore: END_SECONDS })
+    await ledger.add({ type: 'unknown', id: `${i}` })
+  }
+  return { outcomes, ledger, asked: () => asked.splice(0) }
 }
 
-describe('a payment that failed for want of money', { timeout: 60_000 }, () => {
-  it('comes back once the chain calls it unused after its end', async () => {
-    const buyer = aBuyer(anAccount(), world.chainUrl)
-    expect(await buyer.pay(shop.url)).toMatchObject({ cost: 10_000n, isDecided: false })
-    await waitForItsEnd()
-    const { left, entries } = await buyer.spent()
-    expect([left, entries]).toEqual([{ perDay: 1_000_000n, total: 2_000_000n }, []])
+describe('a payment whose outcome is unknown', () => {
+  it('is looked up again after five seconds, and at once where somebody waits for it', async () => {
+    const { outcomes, asked } = await someOutcomes(1)
+    const once = ['facilitator 1']
+    await outcomes.review()
+    expect(asked()).toEqual(once)
+    passSeconds(5)
+    await outcomes.review()
+    expect(asked()).toEqual([])
+    await outcomes.review({ urgent: '1' })
+    expect(asked()).toEqual(once)
+    passSeconds(5.001)
+    await outcomes.review()
+    expect(asked()).toEqual(once)
   })
 
-  it('stays spent if the seller puts it on chain afterwards', async () => {
-    const payer = anAccount()
-    const buyer = aBuyer(payer, world.chainUrl)
-    await buyer.pay(shop.url)
-    await mintUsdc(world.chainUrl, payer.address, 10_000n)
-    const [sent = ''] = shop.presented
-    const paymentPayload = JSON.parse(Buffer.from(sent, 'base64').toString())
-    await sendToToken(world.chainUrl, { paymentPayload } as SignedPayment)
-    await waitForItsEnd()
-    const { left, entries } = await buyer.spent()
-    expect(left).toEqual({ perDay: 990_000n, total: 1_990_000n })
-    expect(entries).toMatchObject([{ state: 'settled', spent: 10_000n }])
+  it('is one of the ten newest that are looked up at once', async () => {
+    const { outcomes, asked } = await someOutcomes(12)
+    await outcomes.review()
+    expect(asked().sort()).toEqual(
+      Array.from({ length: 10 }, (_, i) => `facilitator ${i + 3}`).sort(),
+    )
+  })
+
+  it('is looked up for a week after its end', async () => {
+    const { outcomes, asked } = await someOutcomes(1)
+    passSeconds(60 + 7 * 86_400 - 1)
+    await outcomes.review()
+    expect(asked()).toHaveLength(1)
+    passSeconds(6)
+    await outcomes.review()
+    expect(asked()).toEqual([])
+  })
+
+  it.each<[string, Answers, object]>([
+    ['open while the chain says so', { use: 'open' }, { state: 'unknown', spent: 10_000n }],
+    [
+      'given back once the chain calls it unused',
+      { use: 'unused' },
+      { state: 'released', spent: 0n },
+    ],
+    [
+      'spent once the facilitator names its transaction',
+      { found: { state: 'confirmed', transaction } },
+      { state: 'settled', transaction, spent: 10_000n },
+    ],
+    [
+      'spent where others brought it on chain',
+      { use: 'used', found: { state: 'failed' } },
+      { state: 'settled', transaction: '', spent: 10_000n },
+    ],
+    [
+      'open where the chain shows its use before the facilitator does',
+      { use: 'used', found: { state: 'submitted' } },
+      { state: 'unknown', spent: 10_000n },
+    ],
+    [
+      'open where it failed and may still be brought on chain',
+      { found: { state: 'failed', unusedAtBlock: 7 } },
+      { state: 'unknown', spent: 10_000n },
+    ],
+  ])('is %s', async (_, answers, expected) => {
+    const { outcomes, ledger } = await someOutcomes(1, answers)
+    await outcomes.review()
+    expect(await ledger.find('1')).toMatchObject(expected)
+  })
+
+  it('that failed is given back a minute after its end, where the facilitator saw it unused', async () => {
+    const { outcomes, ledger } = await someOutcomes(1, {
+      found: { state: 'failed', unusedAtBlock: 7 },
+    })
+    passSeconds(120)
+    await outcomes.review()
+    expect(await ledger.find('1')).toMatchObject({ state: 'unknown' })
+    passSeconds(5.001)
+    await outcomes.review()
+    expect(await ledger.find('1')).toMatchObject({
+      state: 'released',
+      spent: 0n,
+      unproven: 10_000n,
+    })
+    const unseen = await someOutcomes(1, { found: { state: 'failed', unusedAtBlock: null } })
+    await unseen.outcomes.review()
+    expect(await unseen.ledger.find('1')).toMatchObject({ state: 'unknown' })
   })
 })
 
-it.each([
-  ['its buyer believes in no limit for good', false, 1_990_000n],
-  ['its buyer reads on chain', true, 1_997_000n],
-])('a part of a ceiling was charged, which %s', async (_, isRead, total) => {
-  const payer = anAccount()
-  await mintUsdc(world.chainUrl, payer.address, 20_000n)
-  await approvePermit2(world.chainUrl, payer.address, 10n ** 12n)
-  const seller = fastify()
-  await seller.register(x402, { facilitator: world.url, payTo: devnetMerchant.address })
-  const config = { x402: { price: '$0.01', pricing: 'metered' } } as const
-  seller.get('/metered', { config }, async ({ payment }) => {
-    payment?.charge('$0.003')
-    return { goods: true }
-  })
-  const url = `${await seller.listen({ port: 0, host: '127.0.0.1' })}/metered`
-  const buyer = aBuyer(payer, isRead ? world.chainUrl : undefined)
-  expect(await buyer.pay(url)).toMatchObject({ cost: 3_000n, left: { perDay: 997_000n, total } })
-  await seller.close()
+it('one transfer on chain backs one payment of the transaction that a facilitator names', async () => {
+  const answers = {
+    use: 'open',
+    found: { state: 'confirmed', amount: '4000', transaction },
+  } as const
+  const settle = async (transfers: number) => {
+    const { outcomes, ledger } = await someOutcomes(0, { ...answers, transfers })
+    const ceiling = { network, asset, payTo, host: 'a.example', call: '', isCeiling: true }
+    for (const id of ['1', '2']) {
+      const payment = { network, payer, nonce: `0x${id}`, asset, method: 'permit2' } as const
+      await ledger.add({ type: 'reserved', id, amount: '10000', ...ceiling })
+      await ledger.add({ type: 'signed', id, payment, validBefore: END_SECONDS })
+      await outcomes.review({ urgent: id })
+    }
+    return (await ledger.read()).map(({ spent, unproven }) => [spent, unproven])
+  }
+  expect(await settle(0)).toEqual([
+    [4_000n, 6_000n],
+    [4_000n, 6_000n],
+  ])
+  expect(await settle(1)).toEqual([
+    [4_000n, 0n],
+    [4_000n, 6_000n],
+  ])
+  expect(await settle(2)).toEqual([
+    [4_000n, 0n],
+    [4_000n, 0n],
+  ])
 })

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { type AddressInfo, connect } from 'node:net'
+import { PassThrough } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Price, RoutePrice } from '@arcus/merchant'
 import { decodePaymentResponseHeader, encodePaymentSignatureHeader } from '@x402/core/http'
@@ -104,6 +105,38 @@ describe('a payment', () => {
     expect((await call(header)).status).toBe(200)
     await leave(await pay())
     expect(facilitator.settled).toBe(1)
+  })
+
+  it.each<[string, (left: Promise<void>) => Promise<unknown>]>([
+    ['is not whole', async () => new PassThrough()],
+    [
+      'is a failure',
+      async (left) => {
+        await left
+        throw new Error('not today')
+      },
+    ],
+  ])('is good for another call once its buyer has left an answer that %s', async (_, answer) => {
+    const left = withResolvers()
+    let begun = 0
+    const { app } = await aShop(
+      (it) =>
+        it.get('/work', priced, async (_request, reply) => {
+          if (++begun > 1) return 'goods'
+          reply.raw.once('close', left.resolve)
+          return answer(left.promise)
+        }),
+      { server: { forceCloseConnections: true } },
+    )
+    const url = `${await app.listen({ port: 0, host: '127.0.0.1' })}/work`
+    const headers = { 'payment-signature': await aHeader(app) }
+    const hangUp = new AbortController()
+    const first = fetch(url, { headers, signal: hangUp.signal }).catch(() => undefined)
+    await vi.waitFor(() => expect(begun).toBe(1))
+    hangUp.abort()
+    await first
+    const again = async () => expect((await fetch(url, { headers })).status).toBe(200)
+    await vi.waitFor(again, { timeout: 5_000 })
   })
 })
 

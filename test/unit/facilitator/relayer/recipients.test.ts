@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Address } from 'viem'
-import { expect, it } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { createRecipients } from '../../../../src/facilitator/relayer/recipients.js'
 import type { PayToAllowed } from '../../../../src/facilitator/settings.js'
 
@@ -57,4 +58,44 @@ it('customers give standing: three of them, each of whom also paid somebody who 
   const ring = ['c', 'd', 'e'].map((digit) => customer(digit, shop))
   expect(await someRecipients(undefined, [...two, ...ring])(stranger)).toBe('none')
   expect(await someRecipients(undefined, [...two, customer('4', seller)])(stranger)).toBe('none')
+})
+
+it('a listing counts for half a minute once it is seen, and is looked for again after a second', async () => {
+  let ms = 1_000
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => ms)
+  onTestFinished(() => clock.mockRestore())
+  const asked: Record<string, number> = {}
+  const count = (name: string) => {
+    asked[name] = (asked[name] ?? 0) + 1
+  }
+  const recipients = createRecipients({
+    network: 'eip155:5042',
+    allowed: undefined,
+    own: [],
+    async isListed(payTo) {
+      count(payTo)
+      return payTo === seller
+    },
+    customers: {
+      async othersPaid() {
+        count('customers')
+        return []
+      },
+    },
+    now: () => Date.UTC(2026, 10, 21),
+  })
+  /** Checks both recipients when so much time has passed, and returns what had to be read for that. */
+  async function readsAfter(passedMs: number) {
+    ms += passedMs
+    // The record looks at the clock once a millisecond.
+    await sleep(5)
+    for (const name of Object.keys(asked)) delete asked[name]
+    for (const payTo of [seller, stranger]) await recipients.check({ payer, payTo })
+    return asked
+  }
+  expect(await readsAfter(0)).toEqual({ [seller]: 1, [stranger]: 1, customers: 1 })
+  expect(await readsAfter(1_000)).toEqual({})
+  expect(await readsAfter(1)).toEqual({ [stranger]: 1 })
+  expect(await readsAfter(28_999)).toEqual({ [stranger]: 1 })
+  expect(await readsAfter(1)).toEqual({ [seller]: 1, customers: 1 })
 })

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, onTestFinished, vi } from 'vitest'
 import { startCheckpoints } from '../../../../src/sql/sqlite/checkpoints.js'
 import { openDatabase, type SqliteDatabase } from '../../../../src/sql/sqlite/database.js'
 import { createGroupCommit, type GroupCommit } from '../../../../src/sql/sqlite/group-commit.js'
@@ -61,6 +61,35 @@ it('another thread carries the log over while commits go on, and has it begin an
   expect(count().n).toBe(written)
   expect(faults).toEqual([])
 }, 60_000)
+
+it('commits are not held again for a second while a reader uses the beginning of the log', async () => {
+  begin(new URL('a-clocked-checkpoint-thread.ts', import.meta.url))
+  await untilAutocheckpoint(0)
+  const clock = new BroadcastChannel('the clock of checkpoints')
+  onTestFinished(() => clock.close())
+  const hold = vi.spyOn(commit, 'hold')
+  /** Has the thread check the log at a time, and returns how often it has held commits by then. */
+  async function holdsAt(ms: number) {
+    clock.postMessage(ms)
+    await vi.waitFor(() => expect(faults).toContain(`checked at ${ms}`), WAIT)
+    // Once they are let go, a commit succeeds.
+    await insert('more')
+    return hold.mock.calls.length
+  }
+  const reader = openDatabase(join(folder, 'arcus.db'))
+  onTestFinished(() => void reader.close())
+  await insert('first')
+  reader.exec('BEGIN')
+  reader.prepare('SELECT count(*) FROM test_rows').get()
+  // A long log, some 40 pages a row.
+  for (let i = 0; i < 20; i++) {
+    await Promise.all(Array.from({ length: 10 }, () => insert(filling)))
+  }
+  expect(await holdsAt(10_000)).toBe(1)
+  expect(await holdsAt(10_999)).toBe(1)
+  expect(await holdsAt(11_000)).toBe(2)
+  reader.exec('COMMIT')
+})
 
 it('a thread that dies while commits are held lets them go, and SQLite does the work meanwhile', async () => {
   begin(new URL('a-dying-checkpoint-thread.ts', import.meta.url))

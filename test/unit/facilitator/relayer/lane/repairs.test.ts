@@ -470,6 +470,21 @@ describe('a gap in the nonces', () => {
     await pass(100)
     expect(nonces()).toEqual([7])
   })
+
+  it('that the journal cannot keep a transaction for is reported, and filled once it can', async () => {
+    const { world, chain, said } = await withGap()
+    await pass(3_000)
+    world.store.before = async (method) => {
+      if (method === 'recordAttempt') throw new Error('the disk is full')
+    }
+    const nonces = () => chain.pool().map(({ nonce }) => nonce)
+    await pass(3_500)
+    expect(said.map(({ line }) => line)).toContain('lane could not be checked')
+    expect(nonces().sort()).toEqual([5, 6])
+    world.store.before = async () => {}
+    await pass(3_500)
+    expect(nonces().sort()).toEqual([3, 4, 5, 6])
+  })
 })
 
 describe('a block', () => {

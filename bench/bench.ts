@@ -17,6 +17,7 @@ const alone = [
   'settle-storm',
   'storm',
   'tracing',
+  'waits',
   'write-lock',
 ]
 

@@ -7,6 +7,8 @@ export interface CountingProxy {
   url: string
   /** JSON-RPC calls by method since the last `reset`; the members of a batch count one by one. */
   counts: Map<string, number>
+  /** Round trips since then. */
+  requests(): number
   reset(): void
   close(): Promise<void>
 }
@@ -15,10 +17,12 @@ export interface CountingProxy {
 export async function startCountingProxy(target: string): Promise<CountingProxy> {
   const pool = new Pool(target, { connections: 64 })
   const counts = new Map<string, number>()
+  let requests = 0
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const body = Buffer.concat(chunks)
+    requests++
     for (const { method } of [JSON.parse(body.toString('utf8'))].flat()) {
       counts.set(method, (counts.get(method) ?? 0) + 1)
     }
@@ -32,7 +36,11 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
-    reset: () => counts.clear(),
+    requests: () => requests,
+    reset() {
+      counts.clear()
+      requests = 0
+    },
     async close() {
       server.closeAllConnections()
       server.close()

@@ -4,16 +4,15 @@ import type { IndexedEndpoint, Merchant, UsageChange } from '../store/listings.j
 import { isUnclaimed, speaksForPayTo, waitsForProbe } from '../store/ownership.js'
 import { dearestAsked, isPublished } from '../store/published.js'
 import { NO_USAGE_RANK, type UsageRank, usageRankOf } from '../store/usage-rank.js'
-import { type FindInText, findAnywhere, TIERS } from './finders.js'
-import { createWordIndex, lowerBound } from './word-index.js'
-import { fold, foldUrl, urlPieces } from './words.js'
+import { fold, foldUrl } from './words.js'
 
 /** The searchable parts of a merchant that is neither hidden nor deleted. */
 export interface SearchableMerchant {
   id: string
-  /** The number of its texts in the index of words. */
-  place: number
-  /** The folded name and description, then title and description of each endpoint, with line breaks between them. */
+  /**
+   * The folded name and description, then title and description of each endpoint, with line breaks between them: a word of
+   * a query has no blank in it. One long text is searched far faster than many short ones.
+   */
   text: string
   /** The offset of the description, and of what follows it. */
   aboutStart: number
@@ -57,8 +56,6 @@ export interface SearchableEndpoint
   /** True if the last probe got a 402 that matches the listing. */
   isLive: boolean
   merchant: SearchableMerchant
-  /** The number of its texts in the index of words. A removed endpoint leaves it to a later one. */
-  place: number
   /** Offsets in the text of the merchant, and in the labels. */
   titleStart: number
   descriptionStart: number
@@ -95,13 +92,6 @@ export interface EndpointList {
   /** The version of the last figures that the list has. */
   usageVersion: number
   readonly endpoints: readonly SearchableEndpoint[]
-  /** The same by their places; `undefined` where a place is free. */
-  readonly places: readonly (SearchableEndpoint | undefined)[]
-  /**
-   * Returns the best tier of a word in each endpoint, by place. Unless the search is wide, names and texts count, and tags
-   * and URLs do not.
-   */
-  tiersOf(word: string, find: FindInText, isWide: boolean): Uint8Array
   merchants(): Iterable<SearchableMerchant>
   findMerchant(id: string): SearchableMerchant | undefined
   /** Adds endpoints after all others. Endpoints without a listed merchant are left out. */
@@ -112,26 +102,10 @@ export interface EndpointList {
   applyUsage(changes: readonly UsageChange[]): void
 }
 
-/** The texts in which a word stands. The place of the last two is that of the merchant, of the others that of the endpoint. */
-const FIELDS = { title: 0, tags: 1, description: 2, url: 3, name: 4, about: 5 } as const
-const tierOfField: readonly number[] = [
-  TIERS.title,
-  TIERS.tags,
-  TIERS.description,
-  TIERS.url,
-  TIERS.provider,
-  TIERS.description,
-]
-/** A text is noted under its place times this, plus its field. */
-const FIELDS_A_PLACE = 8
-
 /** Creates an empty list that contains every change up to `sequence`. */
 export function createEndpointList(sequence: number): EndpointList {
   const endpoints: SearchableEndpoint[] = []
   const merchants = new Map<string, SearchableMerchant>()
-  const places = createPlaces<SearchableEndpoint>()
-  const placesOfMerchants = createPlaces<SearchableMerchant>()
-  const words = createWordIndex()
   /** By id of the endpoint, or of the merchant. */
   const ranks = new Map<number | string, UsageRank>()
 
@@ -139,8 +113,6 @@ export function createEndpointList(sequence: number): EndpointList {
     const listed = toListedMerchant(merchant)
     if (listed.isCounted) listed.usageRank = ranks.get(listed.id) ?? NO_USAGE_RANK
     merchants.set(listed.id, listed)
-    placesOfMerchants.take(listed)
-    eachTextOfMerchant(listed, words.add)
     return listed
   }
 
@@ -148,58 +120,15 @@ export function createEndpointList(sequence: number): EndpointList {
     const endpoint = toListedEndpoint(row, merchant)
     if (merchant.isCounted) endpoint.usageRank = ranks.get(row.id) ?? NO_USAGE_RANK
     merchant.endpoints.push(endpoint)
-    places.take(endpoint)
-    eachText(endpoint, words.add)
     const at = lowerBound(endpoints, endpoint.id, idOf)
     if (endpoints[at]?.id === endpoint.id) endpoints[at] = endpoint
     else endpoints.splice(at, 0, endpoint)
-  }
-
-  function removeWords(merchant: SearchableMerchant): void {
-    eachTextOfMerchant(merchant, words.remove)
-    placesOfMerchants.leave(merchant)
-    for (const endpoint of merchant.endpoints) {
-      eachText(endpoint, words.remove)
-      places.leave(endpoint)
-    }
-  }
-
-  /** Returns the best tier of all words that a search finds, among the fields that count. */
-  function mark(find: FindInText, counts: (field: number) => boolean): Uint8Array {
-    const tiers = new Uint8Array(places.all.length).fill(TIERS.nowhere)
-    const better = (place: number, tier: number) => {
-      if (tier < (tiers[place] as number)) tiers[place] = tier
-    }
-    for (const numbers of words.find(find)) {
-      for (const number of numbers) {
-        const field = number % FIELDS_A_PLACE
-        if (!counts(field)) continue
-        const place = (number - field) / FIELDS_A_PLACE
-        const tier = tierOfField[field] as number
-        if (field < FIELDS.name) better(place, tier)
-        else for (const it of placesOfMerchants.all[place]?.endpoints ?? []) better(it.place, tier)
-      }
-    }
-    return tiers
   }
 
   return {
     sequence,
     usageVersion: 0,
     endpoints,
-    places: places.all,
-    tiersOf(word, find, isWide) {
-      const tiers = mark(find, isWide ? () => true : isProse)
-      const pieces = urlPieces(word)
-      // A word that is a single piece of a URL was found there as it stands.
-      if (!isWide || (pieces.length === 1 && pieces[0] === word)) return tiers
-      const inUrl = pieces.map((piece) => mark(findAnywhere(piece), isUrl))
-      for (let place = 0; place < tiers.length; place++) {
-        if ((tiers[place] as number) < TIERS.url) continue
-        if (inUrl.every((found) => found[place] === TIERS.url)) tiers[place] = TIERS.url
-      }
-      return tiers
-    },
     merchants: () => merchants.values(),
     findMerchant: (id) => merchants.get(id),
     append(rows, added) {
@@ -220,7 +149,6 @@ export function createEndpointList(sequence: number): EndpointList {
     },
     replace({ id, merchant, endpoints: rows }) {
       const before = merchants.get(id)
-      if (before !== undefined) removeWords(before)
       // A merchant that is still listed keeps its position among the others, so that searches find ids in order.
       if (merchant === undefined || !isPublished(merchant)) merchants.delete(id)
       else {
@@ -258,44 +186,22 @@ export function titleOf({ merchant, titleStart, descriptionStart }: SearchableEn
   return merchant.text.slice(titleStart, descriptionStart - 1)
 }
 
-const isProse = (field: number) => field !== FIELDS.tags && field !== FIELDS.url
-const isUrl = (field: number) => field === FIELDS.url
-
-function eachText(
-  { merchant, place, ...at }: SearchableEndpoint,
-  visit: (text: string, number: number) => void,
-): void {
-  const { text, labels } = merchant
-  const first = place * FIELDS_A_PLACE
-  visit(text.slice(at.titleStart, at.descriptionStart), first + FIELDS.title)
-  visit(text.slice(at.descriptionStart, at.descriptionEnd), first + FIELDS.description)
-  visit(labels.slice(at.tagsStart, at.urlStart), first + FIELDS.tags)
-  visit(labels.slice(at.urlStart, at.urlEnd), first + FIELDS.url)
-}
-
-function eachTextOfMerchant(
-  { text, place, aboutStart, aboutEnd }: SearchableMerchant,
-  visit: (text: string, number: number) => void,
-): void {
-  visit(text.slice(0, aboutStart), place * FIELDS_A_PLACE + FIELDS.name)
-  visit(text.slice(aboutStart, aboutEnd), place * FIELDS_A_PLACE + FIELDS.about)
-}
-
-/** Numbers members from 0 on. The number of one that left is given to a later one. */
-function createPlaces<Member extends { place: number }>() {
-  const all: (Member | undefined)[] = []
-  const free: number[] = []
-  return {
-    all,
-    take(member: Member): void {
-      member.place = free.pop() ?? all.length
-      all[member.place] = member
-    },
-    leave({ place }: Member): void {
-      all[place] = undefined
-      free.push(place)
-    },
+/** Returns the index of the first member that is not below `value`, in a row in ascending order. */
+export function lowerBound<Member>(
+  row: readonly Member[],
+  value: number,
+  numberOf: (member: Member) => number,
+): number {
+  let low = 0
+  let high = row.length
+  // Most members come after all others.
+  if (high > 0 && numberOf(row[high - 1] as Member) < value) return high
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (numberOf(row[middle] as Member) < value) low = middle + 1
+    else high = middle
   }
+  return low
 }
 
 const idOf = ({ id }: SearchableEndpoint) => id
@@ -305,7 +211,6 @@ function toListedMerchant(merchant: Merchant): SearchableMerchant {
   const text = [name, fold(merchant.description)].join('\n')
   return {
     id: merchant.id,
-    place: 0,
     text,
     aboutStart: name.length + 1,
     aboutEnd: text.length,
@@ -339,7 +244,6 @@ function toListedEndpoint(row: IndexedEndpoint, merchant: SearchableMerchant): S
     isLive: row.status === 'live',
     usageRank: NO_USAGE_RANK,
     merchant,
-    place: 0,
     titleStart,
     descriptionStart: titleStart + title.length + 1,
     descriptionEnd: merchant.text.length,

@@ -1,6 +1,6 @@
 import type { EndpointList, SearchableEndpoint } from './endpoint-list.js'
 import type { EndpointTest } from './filters.js'
-import { findAnywhere, findApart, type FindInText, findNear, TIERS } from './finders.js'
+import { createFinder, type Finder, TIERS } from './finders.js'
 
 /** An endpoint with some words of a sentence. */
 interface Scored {
@@ -47,8 +47,7 @@ const KNOWN_CHANGES = 1_000
 const MAX_KNOWN = 10_000
 
 interface Word {
-  name: string
-  find: FindInText
+  finder: Finder
   worth: number
   /** Endpoints that have it, among those that decide which words are rare. */
   holders: number
@@ -103,10 +102,9 @@ export function createRelevance(list: EndpointList) {
   }
 
   function scanFor(names: readonly string[], isMet: EndpointTest, isNear = false): Scan {
-    const findOf = (word: string) => (short.test(word) ? findApart(word) : findAnywhere(word))
-    const words = names.map((name) => ({
-      name,
-      find: isNear ? findNear(name) : findOf(name),
+    const kindOf = (word: string) => (short.test(word) ? 'apart' : 'anywhere')
+    const words = names.map((word) => ({
+      finder: createFinder(word, true, isNear ? 'near' : kindOf(word)),
       worth: isNear ? NEAR_WORTH : 1,
       holders: 0,
       isElsewhere: false,
@@ -130,43 +128,41 @@ export function createRelevance(list: EndpointList) {
   }
 }
 
-/** Looks at the whole catalog, because rare means rare in all of it. */
+/** Reads the whole catalog, because rare means rare in all of it. */
 function scan(list: EndpointList, words: readonly Word[], isMet: EndpointTest): Scan {
   const endpoints: SearchableEndpoint[] = []
   const named = new Set<SearchableEndpoint>()
   const row = new Float32Array(words.length)
   let worths = new Float32Array(words.length * FIRST_ROWS)
   const isWeighed = weighing(list)
-  const tiers = words.map(({ name, find }) => list.tiersOf(name, find, true))
-  for (const place of placesWithAny(tiers)) {
-    const endpoint = list.places[place]
-    if (endpoint === undefined) continue
-    const counts = isWeighed(endpoint)
-    let inTitle = 0
-    for (const [i, word] of words.entries()) {
-      const tier = tiers[i]?.[place] ?? TIERS.nowhere
-      row[i] = 0
-      if (tier === TIERS.nowhere) continue
-      if (counts) word.holders++
-      else word.isElsewhere = true
-      if (tier === TIERS.title) inTitle++
-      row[i] = word.worth * worthAt(endpoint, tier)
+  let size = 0
+  for (const merchant of list.merchants()) {
+    const here = words.filter(({ finder }) => finder.begin(merchant))
+    for (const endpoint of merchant.endpoints) {
+      const counts = isWeighed(endpoint)
+      if (counts) size++
+      let isHit = false
+      let inTitle = 0
+      for (const word of here) {
+        const tier = word.finder.tierOf(endpoint)
+        if (tier === TIERS.nowhere) continue
+        if (counts) word.holders++
+        else word.isElsewhere = true
+        isHit = true
+        if (tier === TIERS.title) inTitle++
+        row[words.indexOf(word)] = word.worth * worthAt(endpoint, tier)
+      }
+      if (!isHit) continue
+      if (isMet(endpoint)) {
+        const at = endpoints.push(endpoint) * words.length
+        if (at > worths.length) worths = grown(worths)
+        worths.set(row, at - words.length)
+        if (inTitle >= NAMING_WORDS) named.add(endpoint)
+      }
+      row.fill(0)
     }
-    if (!isMet(endpoint)) continue
-    const at = endpoints.push(endpoint) * words.length
-    if (at > worths.length) worths = grown(worths)
-    worths.set(row, at - words.length)
-    if (inTitle >= NAMING_WORDS) named.add(endpoint)
   }
-  return { words, endpoints, worths, size: list.endpoints.filter(isWeighed).length, named }
-}
-
-function placesWithAny(tiers: readonly Uint8Array[]): number[] {
-  const places: number[] = []
-  for (let place = 0; place < (tiers[0]?.length ?? 0); place++) {
-    if (tiers.some((it) => it[place] !== TIERS.nowhere)) places.push(place)
-  }
-  return places
+  return { words, endpoints, worths, size, named }
 }
 
 /** Returns which endpoints decide which words are rare: listed ones whose owner is no stranger to the payee, or all where there are none. */

@@ -4,14 +4,14 @@ import { LRUCache } from 'lru-cache'
 import { byPrice, inOrderOf, type Priced, TOP_LEVEL, usageRankKeys } from '../store/usage-rank.js'
 import {
   type EndpointList,
+  lowerBound,
   type SearchableEndpoint,
   type SearchableMerchant,
   titleOf,
 } from './endpoint-list.js'
 import { type EndpointFilter, type EndpointTest, testOf } from './filters.js'
-import { findAnywhere, TIERS } from './finders.js'
+import { createFinder, TIERS } from './finders.js'
 import { createRelevance, proseOf } from './relevance.js'
-import { lowerBound } from './word-index.js'
 import { contentWords, wantedWords, wordsOf } from './words.js'
 
 export interface ListQuery {
@@ -221,33 +221,30 @@ export class EndpointSearch {
     })
   }
 
-  /** Visits the endpoints that have every word. */
+  /** Visits the endpoints that have every word, merchant by merchant. */
   #eachMatch(
     words: readonly string[],
     { filter, isMet, isWide }: MatchOptions,
     visit: (endpoint: SearchableEndpoint, tier: number) => void,
   ): void {
-    const list = this.#list
-    const tiers = worst(words.map((word) => list.tiersOf(word, findAnywhere(word), isWide)))
-    const look = (endpoint: SearchableEndpoint | undefined, tier: number) => {
-      if (endpoint !== undefined && isMet(endpoint)) visit(endpoint, tier)
-    }
-    if (tiers === undefined || filter.merchant !== undefined) {
-      for (const endpoint of this.#endpointsOf(filter)) {
-        const tier = tiers?.[endpoint.place] ?? TIERS.title
-        if (tier !== TIERS.nowhere) look(endpoint, tier)
+    const finders = words.map((word) => createFinder(word, isWide))
+    for (const merchant of this.#merchantsOf(filter)) {
+      if (!finders.every(({ begin }) => begin(merchant))) continue
+      for (const endpoint of merchant.endpoints) {
+        let tier: number = TIERS.title
+        for (const { tierOf } of finders) {
+          tier = Math.max(tier, tierOf(endpoint))
+          if (tier === TIERS.nowhere) break
+        }
+        if (tier !== TIERS.nowhere && isMet(endpoint)) visit(endpoint, tier)
       }
-      return
-    }
-    for (let place = 0; place < tiers.length; place++) {
-      const tier = tiers[place] as number
-      if (tier !== TIERS.nowhere) look(list.places[place], tier)
     }
   }
 
-  #endpointsOf({ merchant }: EndpointFilter): readonly SearchableEndpoint[] {
-    if (merchant === undefined) return this.#list.endpoints
-    return this.#list.findMerchant(merchant)?.endpoints ?? []
+  #merchantsOf({ merchant }: EndpointFilter): Iterable<SearchableMerchant> {
+    if (merchant === undefined) return this.#list.merchants()
+    const named = this.#list.findMerchant(merchant)
+    return named === undefined ? [] : [named]
   }
 
   #sellerOf(id: number): string {
@@ -261,17 +258,6 @@ interface MatchOptions {
   filter: EndpointFilter
   isMet: EndpointTest
   isWide: boolean
-}
-
-/** Returns the tier of the worst word in each place; `undefined` without words. */
-function worst([first, ...others]: readonly Uint8Array[]): Uint8Array | undefined {
-  for (const tiers of others) {
-    for (let place = 0; place < tiers.length; place++) {
-      const tier = tiers[place] as number
-      if (first !== undefined && tier > (first[place] as number)) first[place] = tier
-    }
-  }
-  return first
 }
 
 /** Returns the rank of an endpoint among those that have the same words. */

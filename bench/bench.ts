@@ -18,6 +18,7 @@ const alone = [
   'settle-storm',
   'storm',
   'tracing',
+  'waits',
   'write-lock',
 ]
 

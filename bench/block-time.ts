@@ -1,11 +1,13 @@
 import { auditChain } from './audit.js'
 import { compare, type Figure, line, median, short } from './figures.js'
 import { drive, type Load } from './load.js'
-import { signPayments } from './payments.js'
+import { makePayers, signPayments } from './payments.js'
 import { type SideName, startSide } from './sides.js'
 
 const BLOCK_GAS = 30_000_000
 const CROWD = 1_024
+/** One payer alone has at most seven eighths of a block. */
+const payers = makePayers(16)
 /** Enough for a dozen full blocks: the first and the last are never full. */
 const CROWD_PAYMENTS = 8 * CROWD
 
@@ -37,11 +39,12 @@ async function measure(
 ): Promise<Load & { untrue: number; gasPerPayment: number }> {
   const side = await startSide(name, {
     blockSeconds: 1,
+    payers,
     env: { SETTLE_WAIT_SECONDS: '60' },
   })
   try {
     await drive(side.url, '/verify', await signPayments(300), 16)
-    const load = await drive(side.url, '/settle', await signPayments(count), connections)
+    const load = await drive(side.url, '/settle', await signPayments(count, payers), connections)
     return { ...load, ...(await auditChain(side.chainUrl, load.told)) }
   } finally {
     await side.stop()

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 
 export interface CountingProxy {
@@ -9,23 +10,35 @@ export interface CountingProxy {
   counts: Map<string, number>
   /** Round trips since then. */
   requests(): number
+  /** Transfers by authorization that the node was asked to simulate, in calls of any kind. */
+  simulated(): number
   reset(): void
   close(): Promise<void>
 }
 
-/** Counts what a facilitator asks its node. It slows both sides, so nothing is timed through it. */
-export async function startCountingProxy(target: string): Promise<CountingProxy> {
+/** The selector of `transferWithAuthorization`, and the calls that execute without a transaction. */
+const TRANSFER = 'cf092995'
+const simulations = new Set(['eth_call', 'eth_estimateGas'])
+
+/**
+ * Counts what a facilitator asks its node. It slows all who ask, so times through it compare only with each other. With
+ * `awayMs` each answer takes so many milliseconds longer, as from a node that is far away.
+ */
+export async function startCountingProxy(target: string, awayMs = 0): Promise<CountingProxy> {
   const pool = new Pool(target, { connections: 64 })
   const counts = new Map<string, number>()
   let requests = 0
+  let simulated = 0
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const body = Buffer.concat(chunks)
     requests++
-    for (const { method } of [JSON.parse(body.toString('utf8'))].flat()) {
+    for (const { method, params } of [JSON.parse(body.toString('utf8'))].flat()) {
       counts.set(method, (counts.get(method) ?? 0) + 1)
+      if (simulations.has(method)) simulated += JSON.stringify(params).split(TRANSFER).length - 1
     }
+    if (awayMs > 0) await sleep(awayMs)
     const headers = { 'content-type': 'application/json' }
     const answer = await pool.request({ method: 'POST', path: '/', headers, body })
     response.setHeader('content-type', 'application/json')
@@ -37,9 +50,11 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
     requests: () => requests,
+    simulated: () => simulated,
     reset() {
       counts.clear()
       requests = 0
+      simulated = 0
     },
     async close() {
       server.closeAllConnections()

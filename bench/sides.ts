@@ -6,6 +6,7 @@ import { devnetPayer, devnetRelayers } from '../src/devnet/accounts.js'
 import { startAnvil } from '../src/devnet/anvil.js'
 import { mintUsdc, placeContracts } from '../src/devnet/fixtures.js'
 import { freePort } from '../src/devnet/process.js'
+import type { Payer } from './payments.js'
 
 export type SideName = 'arcus' | 'reference' | 'stock'
 
@@ -25,8 +26,12 @@ export interface SideOptions {
   blockSeconds?: number
   /** Lets something stand between facilitator and chain: gets the chain's URL, gives the one to use. */
   between?: (chainUrl: string) => Promise<string>
+  /** Those who have money besides the payer of the devnet. */
+  payers?: readonly Payer[]
   /** Settings of Arcus over those of the bench. */
   env?: Record<string, string>
+  /** Arguments of Node for Arcus. */
+  nodeArguments?: readonly string[]
 }
 
 /** The longest wait for a facilitator to end by itself. */
@@ -38,7 +43,9 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     blockGasLimit: 30_000_000n,
   })
   await placeContracts(anvil.url)
-  await mintUsdc(anvil.url, devnetPayer.address, 10n ** 12n)
+  for (const { address } of [devnetPayer, ...(options.payers ?? [])]) {
+    await mintUsdc(anvil.url, address, 10n ** 12n)
+  }
   const rpcUrl = (await options.between?.(anvil.url)) ?? anvil.url
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'arcus-bench-'))
@@ -52,7 +59,8 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
     RATE_LIMIT_MAX: '0',
     ...options.env,
   }
-  const child = name === 'arcus' ? startArcus(env) : startReference(name, rpcUrl, port)
+  const child =
+    name === 'arcus' ? startArcus(env, options.nodeArguments) : startReference(name, rpcUrl, port)
   const exited = new Promise((resolve) => child.once('exit', resolve))
   const url = `http://127.0.0.1:${port}`
   await untilHealthy(url)
@@ -80,8 +88,11 @@ export async function startSide(name: SideName, options: SideOptions = {}): Prom
   }
 }
 
-function startArcus(env: Record<string, string | undefined>): ChildProcess {
-  return spawn(process.execPath, ['dist/main.js'], {
+function startArcus(
+  env: Record<string, string | undefined>,
+  nodeArguments: readonly string[] = [],
+): ChildProcess {
+  return spawn(process.execPath, [...nodeArguments, 'dist/main.js'], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, ...env },
   })

@@ -14,12 +14,13 @@
  * they show where tests are thin. A test that ran out of its time has noticed a fault if it does so twice with it, and not
  * without it.
  */
-import { type ChildProcess, execFileSync, fork } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
   cpSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -41,6 +42,9 @@ const linked = ['node_modules', 'contracts', 'examples', 'docs']
 const COPIES = 2
 /** A tester whose thread a fault blocks is killed after this, milliseconds. */
 const RUN_TIMEOUT_MS = 120_000
+
+/** A fault may write for ever, and temporary files may be in memory: no file of a tester gets larger, blocks of 512 bytes. */
+const MAX_FILE_BLOCKS = 1_000_000
 
 /** What holds, moves, counts or promises money. */
 const MONEY =
@@ -96,9 +100,9 @@ async function main(args: string[]): Promise<number> {
     const until = args.includes('--gate') ? Date.now() + GATE_MS : Number.POSITIVE_INFINITY
     return await tryAll(chosen, copies, until)
   } finally {
-    for (const { folder, tester } of copies) {
-      if (tester !== undefined) end(tester)
-      rmSync(folder, { recursive: true, force: true })
+    for (const copy of copies) {
+      end(copy)
+      rmSync(copy.folder, { recursive: true, force: true, maxRetries: 5 })
     }
   }
 }
@@ -264,7 +268,7 @@ async function runTests(copy: Copy, request: Request): Promise<Answer> {
   copy.tester ??= startTester(copy.folder)
   const { tester } = copy
   tester.send(request)
-  const timer = setTimeout(() => end(tester), RUN_TIMEOUT_MS)
+  const timer = setTimeout(() => end(copy), RUN_TIMEOUT_MS)
   const listening = new AbortController()
   const [answer] = await Promise.race(
     ['message', 'close'].map((event) => once(tester, event, listening)),
@@ -272,23 +276,34 @@ async function runTests(copy: Copy, request: Request): Promise<Answer> {
   listening.abort()
   clearTimeout(timer)
   if (typeof answer === 'object' && answer !== null) return answer as Answer
+  end(copy)
   copy.tester = undefined
   return { verdict: 'timed out', by: 'its thread was blocked' }
 }
 
+/** Starts a tester, with a folder of its own for temporary files. */
 function startTester(folder: string): ChildProcess {
-  return fork(join(root, 'test', 'mutants', 'tester.ts'), {
+  const temporary = join(folder, 'tmp')
+  mkdirSync(temporary)
+  const tester = join(root, 'test', 'mutants', 'tester.ts')
+  const command = `ulimit -f ${MAX_FILE_BLOCKS} && exec "$0" --import tsx "$1"`
+  return spawn('sh', ['-c', command, process.execPath, tester], {
     cwd: folder,
-    stdio: 'ignore',
-    execArgv: ['--import', 'tsx'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     detached: true,
-    env: { ...process.env, NODE_ENV: 'test' },
+    env: { ...process.env, NODE_ENV: 'test', TMPDIR: temporary },
   })
 }
 
-/** Ends a tester with every chain and service that its tests started: with a fault, one of those may run for ever. */
-function end(tester: ChildProcess): void {
-  if (tester.pid !== undefined) process.kill(-tester.pid, 'SIGKILL')
+/** Ends the tester with every chain and service that its tests started, which may run for ever, and with their files. */
+function end({ folder, tester }: Copy): void {
+  if (tester?.pid === undefined) return
+  try {
+    process.kill(-tester.pid, 'SIGKILL')
+  } catch {
+    // All of them are gone.
+  }
+  rmSync(join(folder, 'tmp'), { recursive: true, force: true, maxRetries: 5 })
 }
 
 function copyTree(): Copy {

@@ -14,6 +14,7 @@ const alone = [
   'memory',
   'postgres',
   'replicas',
+  'search-ways',
   'settle-storm',
   'storm',
   'tracing',

@@ -8,6 +8,8 @@ export interface CountingProxy {
   url: string
   /** JSON-RPC calls by method since the last `reset`; the members of a batch count one by one. */
   counts: Map<string, number>
+  /** Round trips since then. */
+  requests(): number
   /** Transfers by authorization that the node was asked to simulate, in calls of any kind. */
   simulated(): number
   reset(): void
@@ -25,11 +27,13 @@ const simulations = new Set(['eth_call', 'eth_estimateGas'])
 export async function startCountingProxy(target: string, awayMs = 0): Promise<CountingProxy> {
   const pool = new Pool(target, { connections: 64 })
   const counts = new Map<string, number>()
+  let requests = 0
   let simulated = 0
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     const body = Buffer.concat(chunks)
+    requests++
     for (const { method, params } of [JSON.parse(body.toString('utf8'))].flat()) {
       counts.set(method, (counts.get(method) ?? 0) + 1)
       if (simulations.has(method)) simulated += JSON.stringify(params).split(TRANSFER).length - 1
@@ -45,9 +49,11 @@ export async function startCountingProxy(target: string, awayMs = 0): Promise<Co
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    requests: () => requests,
     simulated: () => simulated,
     reset() {
       counts.clear()
+      requests = 0
       simulated = 0
     },
     async close() {

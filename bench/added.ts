@@ -5,30 +5,44 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { encodeTransferWithAuthorization } from '../src/chain/abi.js'
 import { devnetRelayers } from '../src/devnet/accounts.js'
 import { devnetContracts } from '../src/devnet/fixtures.js'
+import { type CountingProxy, startCountingProxy } from './counting-proxy.js'
 import { line, quantile, short } from './figures.js'
 import { type SignedPayment, signPayments } from './payments.js'
 import { type Side, startSide } from './sides.js'
 
 /*
- * `npm run bench -- added` measures what a settle takes beyond the chain itself. A pair is one payment sent straight to the
+ * `npm run bench -- added [PAIRS] [MS]` measures what a settle takes beyond the chain itself. A pair is one payment sent straight to the
  * node and one through the service, both begun at the same moment after a block. Moments are spread evenly over a block.
+ * With MS the node is so many milliseconds away from both.
  */
 
 const BLOCK_SECONDS = 0.5
 const BLOCK_MS = BLOCK_SECONDS * 1_000
 const PAIRS = Number(process.argv[2] ?? 100)
+const AWAY_MS = Number(process.argv[3] ?? 0)
 /** Seconds in which the calls of an idle service are counted. */
 const IDLE_SECONDS = 10
 const headers = { 'content-type': 'application/json' }
 
-const side = await startSide('arcus', { blockSeconds: BLOCK_SECONDS })
-const node = new Pool(side.chainUrl, { connections: 4 })
+/** The proxy before the node, where it is to be far away. */
+const proxies: CountingProxy[] = []
+const side = await startSide('arcus', {
+  blockSeconds: BLOCK_SECONDS,
+  async between(chainUrl) {
+    if (AWAY_MS === 0) return chainUrl
+    const proxy = await startCountingProxy(chainUrl, AWAY_MS)
+    proxies.push(proxy)
+    return proxy.url
+  },
+})
+const node = new Pool(proxies[0]?.url ?? side.chainUrl, { connections: 4 })
 const service = new Pool(side.url, { connections: 1 })
 try {
   await measure(side)
 } finally {
   await Promise.all([node.destroy(), service.destroy()])
   await side.stop()
+  for (const proxy of proxies) await proxy.close()
 }
 
 async function measure({ url }: Side): Promise<void> {

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'undici'
 
 export interface CountingProxy {
@@ -17,8 +18,11 @@ export interface CountingProxy {
 const TRANSFER = 'cf092995'
 const simulations = new Set(['eth_call', 'eth_estimateGas'])
 
-/** Counts what a facilitator asks its node. It slows both sides, so nothing is timed through it. */
-export async function startCountingProxy(target: string): Promise<CountingProxy> {
+/**
+ * Counts what a facilitator asks its node. It slows all who ask, so times through it compare only with each other. With
+ * `awayMs` each answer takes so many milliseconds longer, as from a node that is far away.
+ */
+export async function startCountingProxy(target: string, awayMs = 0): Promise<CountingProxy> {
   const pool = new Pool(target, { connections: 64 })
   const counts = new Map<string, number>()
   let simulated = 0
@@ -30,6 +34,7 @@ export async function startCountingProxy(target: string): Promise<CountingProxy>
       counts.set(method, (counts.get(method) ?? 0) + 1)
       if (simulations.has(method)) simulated += JSON.stringify(params).split(TRANSFER).length - 1
     }
+    if (awayMs > 0) await sleep(awayMs)
     const headers = { 'content-type': 'application/json' }
     const answer = await pool.request({ method: 'POST', path: '/', headers, body })
     response.setHeader('content-type', 'application/json')

@@ -134,7 +134,7 @@ Arcus is running on a local chain that poses as Arc (eip155:5042).
 ${devnetRelayers.map(({ address }, index) => `  Relayer ${index + 1}    ${address}   pays the gas`).join('\n')}
 
 Listings may name local addresses here; with PROBE_ALLOW_PRIVATE_HOSTS=false they may not, as in production.
-The operator's commands about merchants (docs/directory.md) run in another terminal:
+The operator's commands about merchants (docs/operations.md) run in another terminal:
 
   ${settings.join(' ')} npm run arcus -- merchants list
 

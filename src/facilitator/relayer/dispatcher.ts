@@ -67,8 +67,7 @@ export class Dispatcher {
   /** Announces a job that is still being verified; the caller calls back when it was added, or will not be. */
   expect(): () => void {
     this.#expected++
-    // The wallet that will send it is idle, or has shown that it can pay.
-    void this.#freeLanes()[0]?.readBalance()
+    this.#freeLanes()[0]?.expectPayment()
     return () => {
       this.#expected--
       if (this.#expected === 0) this.#dispatch()

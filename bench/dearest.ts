@@ -151,6 +151,7 @@ export const dearest = {
   // Nobody paid so much, so that the read looks through as many payments as it may.
   'GET /api/payments': (_, number) =>
     get(`/api/payments?limit=100&minAmount=${10n ** 30n + BigInt(number)}`, compressed),
+  'GET /api/payments.csv': () => get('/api/payments.csv', compressed),
   'GET /api/settlements/stream': () => get('/api/settlements/stream'),
   'GET /api/merchants/{id}/events': (world) => getAsOwner(world, '/events?limit=200'),
   'GET /api/merchants/{id}/hooks': (world) => getAsOwner(world, '/hooks'),

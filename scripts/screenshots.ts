@@ -14,6 +14,7 @@ import { fillDirectory } from '../test/browser/support/a-directory.js'
 import { writeMonth } from '../test/browser/support/a-month.js'
 import { type BrowserWorld, startBrowserWorld } from '../test/browser/support/browser-world.js'
 import { connectWallet, settled, signIn } from '../test/browser/support/console-steps.js'
+import { openPage } from '../test/browser/support/open-page.js'
 import { createTestWallet } from '../test/browser/support/test-wallet.js'
 
 const folder = fileURLToPath(new URL('../docs/screenshots/', import.meta.url))
@@ -91,10 +92,8 @@ async function takeLook(shot: Shot, [size, theme]: Look): Promise<void> {
   const name = `${shot.name}-${size}-${theme}`
   if (!name.includes(only)) return
   const wallet = createTestWallet({ name: 'Test wallet', account: devnetMerchant.account })
-  const { page, close } = await world.open({
-    ...{ theme, width: widths[size], height: 900 },
-    wallets: [wallet],
-  })
+  const look = { theme, width: widths[size], height: 900, wallets: [wallet] }
+  const { page, close } = await openPage(world.browser, world.origin, look)
   if (shot.isOwner === true) {
     await page.goto('/console/penny-weather')
     await connectWallet(page, 'Test wallet')

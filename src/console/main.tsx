@@ -34,6 +34,7 @@ const TransactionPage = lazyPage(() => import('./pages/payment/payment.js'), 'Tr
 const Status = lazyPage(() => import('./pages/status/status.js'), 'StatusPage')
 const HowItWorks = lazyPage(() => import('./pages/docs/docs.js'), 'HowItWorks')
 const Quickstart = lazyPage(() => import('./pages/docs/docs.js'), 'Quickstart')
+const Operations = lazyPage(() => import('./pages/docs/operations.js'), 'Operations')
 /** Loaded on demand, because wallets and signing are of no use to readers of the directory. */
 const Console = lazyPage(() => import('./pages/owner/owner-console.js'), 'ConsolePages')
 
@@ -43,6 +44,7 @@ const componentOf: Record<PublicPage, ComponentType> = {
   '/status': Status,
   '/how-it-works': HowItWorks,
   '/quickstart': Quickstart,
+  '/operations': Operations,
 }
 
 function App() {

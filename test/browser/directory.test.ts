@@ -65,21 +65,26 @@ describe('the rows of the directory', () => {
   }, 120_000)
 
   it.each([
-    [1440, 900, 12],
-    [390, 844, 8],
-  ])('at %d by %d pixels, the first screen has at least %d', async (width, height, least) => {
+    ['/', 1440, 900, 12],
+    ['/', 390, 844, 8],
+    ['/?query=weather', 1440, 900, 12],
+    ['/?query=weather', 390, 844, 8],
+  ])('of %s at %d by %d pixels: the first screen has at least %d', async (path, ...size) => {
+    const [width, height, least] = size
     const { page, context } = await world.open({ width, height })
     await watchShifts(context)
-    await page.goto('/?query=weather')
+    await page.goto(path)
     await settled(page)
     const rows = page.getByRole('row').filter({ has: page.locator('[aria-expanded]') })
     const bottoms = await rows.evaluateAll((all) =>
       all.map((row) => row.getBoundingClientRect().bottom),
     )
     expect(bottoms.filter((bottom) => bottom <= height).length).toBeGreaterThanOrEqual(least)
-    // The search is the whole page: nothing of the door stands above it.
-    expect(await page.getByText('Charge a cent per API call.').count()).toBe(0)
-    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Directory')
+    // A search is the whole page: nothing of the door stands above it.
+    const isDoor = path === '/'
+    const heading = isDoor ? 'Charge a cent per API call.' : 'Directory'
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(heading)
+    expect(await page.locator('main [data-pay]').count()).toBe(isDoor ? 1 : 0)
     const { sum, what } = await shiftsOf(page)
     expect(sum, what.join('\n')).toBeLessThan(0.02)
     expect(await seriousFindings(page)).toEqual([])

@@ -1,5 +1,5 @@
 import type { BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { fillDirectory } from './support/a-directory.js'
 import { seriousFindings } from './support/accessibility.js'
@@ -33,6 +33,7 @@ beforeAll(async () => {
     '/quickstart',
     '/quickstart?part=buy',
     '/quickstart?part=agent',
+    '/operations',
     '/console',
     '/console/new',
     '/nowhere',
@@ -136,61 +137,61 @@ async function whatForcedColoursHide(page: Page): Promise<string[]> {
   return hidden
 }
 
-describe.each([
+const looks = [
   [390, 'light'],
   [1024, 'dark'],
   [1440, 'light'],
-] as const)('%i pixels wide and %s', (width, theme) => {
-  it('every page stays in place, fits, is light, and is of use to everybody', async () => {
-    const wallets = [createTestWallet({ name: 'Fern', account: devnetMerchant.account })]
-    const { page, context, faults, received } = await world.open({ width, theme, wallets })
-    await watchShifts(context)
-    // The fonts come last, so that a text whose width they change is seen to move.
-    await context.route('**/*.woff2', async (route) => {
-      await new Promise((go) => setTimeout(go, 250))
-      await route.continue()
-    })
-    const isPhone = width === 390
-    await slowDown(context, page, isPhone ? slow4G.bytesPerSecond : 10 * slow4G.bytesPerSecond)
-    const problems: Record<string, string[]> = {}
-    const titles = new Map<string, string>()
-    const look = async (path: string, kind: 'public' | 'console') => {
-      received.clear()
-      await page.goto(path)
-      await settled(page)
-      const found = await whatMoved(page, MOST_SHIFT[kind])
-      const over = await page.evaluate(
-        () => document.documentElement.scrollWidth - window.innerWidth,
-      )
-      if (over > 0) found.push(`${over} pixels too wide`)
-      const bytes = [...received]
-        .filter(([file]) => !file.startsWith('/api/'))
-        .reduce((sum, [, size]) => sum + size, 0)
-      if (bytes > mostBytesOf(path)) found.push(`${bytes} bytes`)
-      const headings = await page.getByRole('heading', { level: 1 }).count()
-      if (headings !== 1) found.push(`${headings} main headings`)
-      titles.set(path, await page.title())
-      found.push(...(await seriousFindings(page)), ...faults.splice(0))
-      found.push(...(await whatForcedColoursHide(page)))
-      // Between a phone and a wide screen the order of what the Tab key reaches is the same.
-      if (width !== 1024) found.push(...(await whatTheFocusMisses(page)))
-      if (found.length > 0) problems[path] = found
-    }
-    for (const path of publicPages) {
-      await look(path, path.startsWith('/console') ? 'console' : 'public')
-    }
-    await page.goto('/console/penny-weather')
-    await connectWallet(page, 'Fern')
-    await signIn(page)
-    for (const path of ownerPages) await look(path, 'console')
-    expect(problems).toEqual({})
-    const apart = [
-      '/',
-      '/merchants/penny-weather',
-      '/merchants/nobody-here',
-      '/payments',
-      '/status',
-    ]
-    expect(new Set([...apart, '/quickstart'].map((path) => titles.get(path))).size).toBe(6)
-  }, 400_000)
-})
+] as const
+
+/** Looks at every page, first as anybody and then as an owner. Returns what is wrong, by page. */
+async function whatIsWrong([width, theme]: (typeof looks)[number]) {
+  const wallets = [createTestWallet({ name: 'Fern', account: devnetMerchant.account })]
+  const { page, context, faults, received } = await world.open({ width, theme, wallets })
+  await watchShifts(context)
+  // The fonts come last, so that a text whose width they change is seen to move.
+  await context.route('**/*.woff2', async (route) => {
+    await new Promise((go) => setTimeout(go, 250))
+    await route.continue()
+  })
+  const isPhone = width === 390
+  await slowDown(context, page, isPhone ? slow4G.bytesPerSecond : 10 * slow4G.bytesPerSecond)
+  const problems: Record<string, string[]> = {}
+  const titles = new Map<string, string>()
+  const look = async (path: string, kind: 'public' | 'console') => {
+    received.clear()
+    await page.goto(path)
+    await settled(page)
+    const found = await whatMoved(page, MOST_SHIFT[kind])
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+    if (over > 0) found.push(`${over} pixels too wide`)
+    const bytes = [...received]
+      .filter(([file]) => !file.startsWith('/api/'))
+      .reduce((sum, [, size]) => sum + size, 0)
+    if (bytes > mostBytesOf(path)) found.push(`${bytes} bytes`)
+    const headings = await page.getByRole('heading', { level: 1 }).count()
+    if (headings !== 1) found.push(`${headings} main headings`)
+    titles.set(path, await page.title())
+    found.push(...(await seriousFindings(page)), ...faults.splice(0))
+    found.push(...(await whatForcedColoursHide(page)))
+    // Between a phone and a wide screen the order of what the Tab key reaches is the same.
+    if (width !== 1024) found.push(...(await whatTheFocusMisses(page)))
+    if (found.length > 0) problems[path] = found
+  }
+  for (const path of publicPages) {
+    await look(path, path.startsWith('/console') ? 'console' : 'public')
+  }
+  await page.goto('/console/penny-weather')
+  await connectWallet(page, 'Fern')
+  await signIn(page)
+  for (const path of ownerPages) await look(path, 'console')
+  return { problems, titles }
+}
+
+it('every page stays in place, fits, is light, and is of use to everybody, on each screen', async () => {
+  // The pages wait for a slow network most of the time, so the screens are looked at side by side.
+  const seen = await Promise.all(looks.map(whatIsWrong))
+  expect(seen.map(({ problems }) => problems)).toEqual(looks.map(() => ({})))
+  const apart = ['/', '/merchants/penny-weather', '/merchants/nobody-here', '/payments', '/status']
+  const { titles } = seen[0] as (typeof seen)[number]
+  expect(new Set([...apart, '/quickstart'].map((path) => titles.get(path))).size).toBe(6)
+}, 400_000)

@@ -48,6 +48,7 @@ describe('the docs', () => {
       ['Sell', 'Sell an API'],
       ['Buy', 'Buy from an API'],
       ['Agent', 'Find and pay as an agent'],
+      ['Operate', 'Running Arcus'],
     ] as const) {
       await open('Docs', name)
       await page.getByRole('heading', { level: 1, name: heading }).waitFor()
@@ -56,6 +57,21 @@ describe('the docs', () => {
     await open('Docs', 'How it works')
     await page.getByRole('link', { name: 'let an agent buy' }).click()
     await page.waitForURL('**/quickstart?part=agent')
+    expect(faults).toEqual([])
+  })
+
+  it('have the runbook, to which the status leads, with a place for each alert', async () => {
+    const { page, faults } = await world.open()
+    await page.goto('/status')
+    await page.getByRole('link', { name: 'each fault' }).click()
+    const fault = page.getByRole('heading', { name: 'What can fail' })
+    await fault.waitFor()
+    await expect.poll(async () => (await fault.boundingBox())?.y).toBeLessThan(200)
+    await page.goto('/operations#arcusdisklow')
+    const alert = page.getByRole('row', { name: /^ArcusDiskLow page/ })
+    await alert.waitFor()
+    await expect.poll(async () => (await alert.boundingBox())?.y).toBeLessThan(200)
+    await alert.getByText('Make room: nothing but payments is kept.').waitFor()
     expect(faults).toEqual([])
   })
 

@@ -12,6 +12,7 @@ import {
   review,
   settled,
   sign,
+  signIn,
   switchWallet,
 } from './support/console-steps.js'
 import { deployContractWallet } from './support/contract-wallet.js'
@@ -230,14 +231,15 @@ describe('an owner', () => {
     expect(wallet.signed[0]?.message).toMatchObject({ action: 'listing.update', revision: '2' })
   })
 
-  it('on another chain is asked to switch, and the chain is added with a public node', async () => {
+  it('on another chain is asked to switch as it signs, and the chain is added with a public node', async () => {
+    await world.list('far-house', { name: 'Far House' })
     const wallet = createTestWallet({ name: 'Fern', account: devnetMerchant.account, chainId: 1 })
     const page = await open({ wallets: [wallet] })
-    await page.goto('/console')
+    await page.goto('/console/far-house')
     await connectWallet(page, 'Fern')
-    await page.getByText('The wallet is on another chain').waitFor()
-    await page.getByRole('button', { name: 'Switch to Arc' }).click()
-    await page.getByText('The wallet is on another chain').waitFor({ state: 'detached' })
+    // Nothing warns before: the wallet switches with the signature.
+    expect(await page.getByRole('status').getByText(/chain/).count()).toBe(0)
+    await signIn(page)
     expect(wallet.chainId()).toBe(5042)
     const added = wallet.requests.find(({ method }) => method === 'wallet_addEthereumChain')
     expect(added?.params).toMatchObject([
@@ -248,11 +250,10 @@ describe('an owner', () => {
         rpcUrls: [world.chainUrl],
       },
     ])
-    wallet.switchTo(1)
-    await page.getByText('The wallet is on another chain').waitFor()
   })
 
   it('who refuses to switch stays on their chain', async () => {
+    await world.list('far-house', { name: 'Far House' })
     const wallet = createTestWallet({
       name: 'Fern',
       account: devnetMerchant.account,
@@ -260,10 +261,10 @@ describe('an owner', () => {
       knows: [5042],
     })
     const page = await open({ wallets: [wallet] })
-    await page.goto('/console')
+    await page.goto('/console/far-house')
     await connectWallet(page, 'Fern')
     wallet.rejectNext('wallet_switchEthereumChain')
-    await page.getByRole('button', { name: 'Switch to Arc' }).click()
+    await page.getByRole('button', { name: 'Sign in with the wallet' }).click()
     await page.getByText('You refused in the wallet.').waitFor()
     expect(wallet.chainId()).toBe(1)
   })

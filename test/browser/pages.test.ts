@@ -65,10 +65,15 @@ describe('the public side', () => {
     await page.reload()
     await page.getByText('The seller has the money. This is final.').waitFor()
     const timeline = page.getByRole('list').filter({ hasText: 'Accepted' })
-    for (const step of ['Accepted', 'Sent', 'Confirmed', 'Answered']) {
-      const shown = timeline.getByRole('listitem').filter({ hasText: step }).first()
-      // A whole time with its zone: 26 Nov 2026, 14:05:12 UTC.
-      expect(await shown.locator('time').textContent()).toMatch(/\d{4}.*\d\d:\d\d:\d\d UTC$/)
+    // A whole time with its zone, 26 Nov 2026, 14:05:12 UTC, and then the time since the step before.
+    const whole = /\d{4}.*\d\d:\d\d:\d\d UTC$/
+    const times = timeline.locator('time')
+    expect(await times.first().textContent()).toMatch(whole)
+    for (const [index, step] of ['Accepted', 'Sent', 'Confirmed', 'Answered'].entries()) {
+      await timeline.getByRole('listitem').nth(index).getByText(step).first().waitFor()
+      if (index === 0) continue
+      expect(await times.nth(index).textContent()).toMatch(/^\d.* m?s later$/)
+      expect(await times.nth(index).getAttribute('title')).toMatch(whole)
     }
     expect(await seriousFindings(page)).toEqual([])
     expect(faults).toEqual([])
@@ -98,7 +103,7 @@ describe('the public side', () => {
     await page.getByText('No money was moved.').first().waitFor()
     await page.getByText('The buyer does not have enough money').waitFor()
     const step = page.getByRole('listitem').filter({ hasText: 'Failed' })
-    expect(await step.locator('time').textContent()).toMatch(/\d\d:\d\d:\d\d UTC$/)
+    expect(await step.locator('time').getAttribute('title')).toMatch(/\d\d:\d\d:\d\d UTC$/)
   })
 
   it('names a seller that was deleted, and keeps its change log', async () => {

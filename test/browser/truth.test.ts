@@ -364,7 +364,7 @@ describe('a change of the owner', () => {
     await switchWallet(page, 'Fern')
     await signs.first().waitFor()
     expect(await headings()).toEqual([
-      ...['Payout and owner', 'Webhooks', 'Change log', 'ERC-8004 agent', 'Delete'],
+      ...['Payout and owner', 'Webhooks', 'ERC-8004 agent', 'Delete', 'Change log'],
     ])
     expect(moss.signed).toEqual([])
   })

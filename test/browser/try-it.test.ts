@@ -184,7 +184,6 @@ describe('Try it', () => {
     const card = page.getByRole('button', { name: /^Goods/ })
     await card.click()
     await card.click()
-    await page.getByRole('button', { name: 'Try it', exact: true }).click()
     await page.getByText('It is not known whether the payment went through').waitFor()
     await refusesAnother(page)
     await page.unroute('**/payments/**')

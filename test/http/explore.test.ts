@@ -178,6 +178,32 @@ describe('the list of all payments', () => {
     expect(third.body.next).toBeNull()
   })
 
+  it('is a file with all that fits, not only a page of it', async () => {
+    await save(store, { id: 'shops', ...own }, [{ url }])
+    await pay(
+      ...Array.from({ length: 510 }, (_, i) => ({ payer: buyer(2), amount: BigInt(10 + i) })),
+      { payer: buyer(3), payTo: buyer(8), amount: 7n },
+    )
+    const read = async (query: string) => {
+      const answer = await fetch(`${base}/api/payments.csv${query}`)
+      expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8')
+      expect(answer.headers.get('content-disposition')).toContain('payments.csv')
+      return (await answer.text()).trimEnd().split('\r\n')
+    }
+    const [head, ...all] = await read('')
+    expect(head?.split(',')).toEqual(
+      expect.arrayContaining(['time', 'seller', 'buyer', 'amount', 'returned', 'transaction']),
+    )
+    expect(all).toHaveLength(511)
+    expect(all[0]).toContain(`,${getAddress(buyer(3))},0.000007,`)
+    expect(all.join()).not.toContain('example.com')
+    const wanted = await read(`?seller=shops&buyer=${buyer(2)}&minAmount=519`)
+    expect(wanted.slice(1)).toEqual([expect.stringContaining(',settled,shops,')])
+    expect(await read('?seller=nobody-here')).toHaveLength(1)
+    const refused = await fetch(`${base}/api/payments.csv?limit=5`)
+    expect(refused.status).toBe(400)
+  })
+
   it.each([
     ['?buyer=penny', 'buyer must be an address: 0x and 40 hex digits.'],
     ['?minAmount=0.5', 'minAmount must be an amount of atomic units: at most 78 decimal digits.'],

@@ -157,7 +157,7 @@ describe('the page of a merchant', () => {
 })
 
 describe('search engines', () => {
-  const fixedPages = ['/', '/payments', '/status', '/how-it-works', '/quickstart']
+  const fixedPages = ['/', '/payments', '/status', '/how-it-works', '/quickstart', '/operations']
 
   it('learn where the sitemap is, and what is not for them', async () => {
     const { body, headers } = await get('/robots.txt')

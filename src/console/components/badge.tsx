@@ -68,15 +68,15 @@ export function isPublicWarning(code: string): boolean {
   return publicWarnings[code] !== undefined
 }
 
-/** Shows why to be careful with a listing. */
+/** Shows why to be careful with a listing. Without its message a badge is no place to press. */
 export function WarningBadges({
   warnings,
 }: {
-  warnings: readonly { code: string; message: string }[]
+  warnings: readonly { code: string; message?: string }[]
 }) {
   return warnings.map(({ code, message }) =>
     isPublicWarning(code) ? (
-      <Badge key={code} tone="warn" title={message}>
+      <Badge key={code} tone="warn" {...(message !== undefined && { title: message })}>
         {publicWarnings[code]}
       </Badge>
     ) : null,

@@ -1,4 +1,6 @@
 import { type PointerEvent, type ReactNode, useState } from 'react'
+import { Segmented } from './field.js'
+import type { SelectOptions } from './select.js'
 
 export interface Bar {
   key: number
@@ -22,8 +24,14 @@ interface BarsProps {
   hasToday?: boolean
   /** Writes a value next to its line. */
   formatValue: (value: number) => string
-  /** Called with the bar under the pointer; `null` when there is none. */
-  onShow?: (index: number | null) => void
+}
+
+interface ChartProps<Measure extends string> extends BarsProps {
+  measure: Measure
+  measures: SelectOptions<Measure>
+  onMeasure: (measure: Measure) => void
+  /** Says what the bars count. The figures of the bar under the pointer take its place. */
+  legend: ReactNode
 }
 
 const fills = {
@@ -38,36 +46,57 @@ const BAR_WIDTH = 0.66
 const MAX_NAMES = 7
 const LINES = 4
 
-/** Draws stacked bars that stretch to the size of their container: a picture, with its table at the press of a button. */
-export function Bars(props: BarsProps) {
+/** Draws stacked bars of the measure that is chosen: a picture, with its table at the press of a button. */
+export function Chart<Measure extends string>({
+  measure,
+  measures,
+  onMeasure,
+  legend,
+  ...props
+}: ChartProps<Measure>) {
   const [isTable, setIsTable] = useState(false)
+  const [shown, setShown] = useState<number | null>(null)
+  const bar = shown === null ? undefined : props.bars[shown]
   return (
-    <div className="relative flex h-full flex-col pt-2 text-2xs tabular">
-      {isTable ? <Table {...props} /> : <Picture {...props} />}
-      <button
-        type="button"
-        onClick={() => setIsTable(!isTable)}
-        className="h-6 self-end rounded px-1.5 text-muted hover:text-ink"
-      >
-        {isTable ? 'Show the chart' : 'Show the table'}
-      </button>
-    </div>
+    <figure>
+      <figcaption className="flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-2">
+        <Segmented
+          legend="The figures in the chart"
+          value={measure}
+          options={measures}
+          onChange={onMeasure}
+        />
+        <p className="text-xs text-muted tabular">{bar?.text ?? legend}</p>
+      </figcaption>
+      <div className="relative flex h-56 flex-col pt-4 text-2xs tabular">
+        {isTable ? <Table {...props} /> : <Picture {...props} shown={shown} onShow={setShown} />}
+        <button
+          type="button"
+          onClick={() => setIsTable(!isTable)}
+          className="h-6 self-end rounded px-1.5 text-muted hover:text-ink"
+        >
+          {isTable ? 'Show the chart' : 'Show the table'}
+        </button>
+      </div>
+    </figure>
   )
 }
 
-function Picture({ label, bars, tones, hasToday = false, formatValue, onShow }: BarsProps) {
-  const [shown, setShown] = useState<number | null>(null)
+interface PictureProps extends BarsProps {
+  /** The bar under the pointer; `null` when there is none. */
+  shown: number | null
+  onShow: (index: number | null) => void
+}
+
+function Picture(props: PictureProps) {
+  const { label, bars, tones, hasToday = false, formatValue, shown, onShow } = props
   const lines = linesUpTo(Math.max(0, ...bars.map(({ values }) => sum(values))))
   const top = (lines.at(-1) as number) * 1.02
   const fromTop = (value: number) => `${(1 - value / top) * 100}%`
-  const show = (index: number | null) => {
-    setShown(index)
-    onShow?.(index)
-  }
   const point = ({ currentTarget, clientX }: PointerEvent) => {
     const { left, width } = currentTarget.getBoundingClientRect()
     const index = Math.floor(((clientX - left) / width) * bars.length)
-    if (index !== shown && bars[index] !== undefined) show(index)
+    if (index !== shown && bars[index] !== undefined) onShow(index)
   }
   return (
     <div className="@container flex min-h-0 flex-1 flex-col pl-14">
@@ -75,7 +104,7 @@ function Picture({ label, bars, tones, hasToday = false, formatValue, onShow }: 
         role="img"
         aria-label={label}
         onPointerMove={point}
-        onPointerLeave={() => show(null)}
+        onPointerLeave={() => onShow(null)}
         className="relative min-h-0 flex-1"
       >
         <Lines values={lines} fromTop={fromTop} formatValue={formatValue} />

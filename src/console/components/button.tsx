@@ -1,7 +1,6 @@
 import {
   type ButtonHTMLAttributes,
   type ComponentProps,
-  type MouseEvent,
   type ReactNode,
   useEffect,
   useId,
@@ -9,7 +8,6 @@ import {
 } from 'react'
 import { Link } from 'wouter'
 import { Icon } from './icons.js'
-import { say } from './toast.js'
 
 const shape =
   'inline-flex items-center justify-center gap-2 rounded-lg font-medium whitespace-nowrap transition-colors disabled:opacity-50 disabled:cursor-not-allowed aria-disabled:opacity-50 aria-disabled:cursor-not-allowed aria-busy:cursor-progress'
@@ -30,7 +28,7 @@ interface Style {
 
 /**
  * A button that keeps the focus while it cannot act: while it is busy, or for the reason `why`. It says the reason where
- * somebody points at it, focuses it or presses it.
+ * somebody points at it or focuses it, and beside itself where they press it.
  */
 export function Button({
   variant = 'secondary',
@@ -45,25 +43,22 @@ export function Button({
 }: ButtonHTMLAttributes<HTMLButtonElement> &
   Style & { isBusy?: boolean; why?: string | undefined }) {
   const id = useId()
-  const refuse = (event: MouseEvent) => {
-    event.preventDefault()
-    if (!isBusy && why !== undefined) say(why)
-  }
+  const isHeld = isBusy || why !== undefined
   return (
     <button
       type="button"
       {...rest}
       disabled={disabled}
-      aria-disabled={isBusy || why !== undefined || undefined}
+      aria-disabled={isHeld || undefined}
       aria-busy={isBusy}
-      {...(why !== undefined && { 'aria-describedby': id, title: why })}
-      onClick={isBusy || why !== undefined ? refuse : onClick}
+      {...(why !== undefined && { 'aria-describedby': id, title: why, popoverTarget: id })}
+      onClick={isHeld ? (event) => isBusy && event.preventDefault() : onClick}
       className={`${shape} ${sizes[size]} ${variants[variant]} ${className}`}
     >
       {isBusy && <Spinner />}
       {children}
       {why !== undefined && (
-        <span id={id} hidden>
+        <span id={id} popover="auto" className="hint text-left">
           {why}
         </span>
       )}

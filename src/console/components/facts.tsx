@@ -59,14 +59,14 @@ export function Stat({
   )
 }
 
-/** Shows by how many percent a figure differs from the period before; nothing where that had none. */
+/** Shows by how many percent a figure differs from the period before; nothing where that had hardly any. */
 function Change({ now, before }: { now: number; before: number }) {
-  if (before === 0) return null
+  if (before === 0 || now > 10 * before) return null
   const by = Math.round((now / before - 1) * 100)
   const text = by === 0 ? '± 0 %' : by > 0 ? `+ ${by} %` : `− ${-by} %`
   return (
     <span
-      className="ml-2 text-xs font-normal tracking-normal text-faint"
+      className="ml-2 text-xs font-normal tracking-normal whitespace-nowrap text-faint"
       title="Against the period of the same length before. Today is not over."
     >
       {text}

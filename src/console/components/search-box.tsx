@@ -3,9 +3,9 @@ import type { BrowseAnswer } from '@arcus/protocol/answers/discovery'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
 import { useLocation } from 'wouter'
-import { read } from '../api/queries.js'
+import { listedNetwork, read, settingsQuery } from '../api/queries.js'
 import { healthOf } from '../format/health.js'
-import { meanings, readSearch } from '../format/search-target.js'
+import { meanings, pageOf, readSearch } from '../format/search-target.js'
 import { Button } from './button.js'
 import { Dialog } from './dialog.js'
 import { useSearchTarget } from './search-state.js'
@@ -27,17 +27,10 @@ interface Suggestion {
 }
 
 /**
- * The one search box: a transaction hash, or a payer with a nonce, leads to its payment, an address to what is paid there,
+ * The one search box: a transaction hash, or a payer with a nonce, leads to its payment, an address to what it sells or paid,
  * and words or the id of a seller to the directory. It suggests pages as one types, through which the arrow keys move.
- * It takes the focus where it is alone in a dialog.
  */
-export function SearchBox({
-  isAlone = false,
-  onSearch,
-}: {
-  isAlone?: boolean
-  onSearch?: () => void
-}) {
+function SearchBox({ onSearch }: { onSearch: () => void }) {
   const [typed, setTyped] = useState('')
   /** The suggestion that the arrow keys have reached; -1 for the text itself. */
   const [at, setAt] = useState(-1)
@@ -46,20 +39,19 @@ export function SearchBox({
   const target = useSearchTarget()
   const id = useId()
   const input = useRef<HTMLInputElement>(null)
-  const suggestions = useSuggestions(typed, target)
+  const suggestions = useSuggestions(typed)
   const shown = isClosed ? [] : suggestions
-  useEffect(() => {
-    if (isAlone) input.current?.focus()
-  }, [isAlone])
+  useEffect(() => input.current?.focus(), [])
 
   const go = (href: string) => {
-    onSearch?.()
-    setIsClosed(true)
+    onSearch()
     navigate(href)
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    go(shown[at]?.href ?? target(typed))
+    const chosen = shown[at]?.href
+    if (chosen === undefined) void target(typed).then(go)
+    else go(chosen)
   }
   const move = (event: KeyboardEvent) => {
     if (event.key === 'Escape' && shown.length > 0) {
@@ -79,7 +71,7 @@ export function SearchBox({
 
   return (
     <search>
-      <form onSubmit={submit} className="flex max-w-2xl gap-2">
+      <form onSubmit={submit} className="flex gap-2">
         <div className="relative min-w-0 flex-1">
           <SearchInput
             ref={input}
@@ -107,7 +99,7 @@ export function SearchBox({
             id={`${id}-list`}
             role="listbox"
             aria-label="Suggestions"
-            className={`inset-x-0 top-full z-30 mt-1.5 overflow-hidden rounded-xl border border-line-strong bg-raised empty:hidden ${isAlone ? '' : 'absolute shadow-card'}`}
+            className="mt-1.5 overflow-hidden rounded-xl border border-line-strong bg-raised empty:hidden"
           >
             {shown.map(({ href, text, about }, index) => (
               // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys
@@ -144,9 +136,11 @@ export function SearchBox({
 }
 
 /** Returns the pages that a text may mean: the payment or address that it is, or APIs and sellers that have its words. */
-function useSuggestions(typed: string, target: (typed: string) => string): Suggestion[] {
+function useSuggestions(typed: string): Suggestion[] {
   const [words, setWords] = useState('')
-  const { kind } = readSearch(typed)
+  const listed = listedNetwork(useQuery(settingsQuery).data)?.network
+  const target = readSearch(typed)
+  const { kind } = target
   const wanted = kind === 'words' ? typed.trim() : ''
   useEffect(() => {
     const timer = setTimeout(() => setWords(wanted), TYPING_MS)
@@ -160,20 +154,25 @@ function useSuggestions(typed: string, target: (typed: string) => string): Sugge
     enabled: words !== '',
     placeholderData: keepPreviousData,
   })
-  if (kind !== 'words') {
-    return [{ href: target(typed), text: typed.trim(), about: meanings[kind] }]
+  const text = typed.trim()
+  if (kind === 'address') {
+    return [
+      { href: pageOf(target, listed), text, about: 'The APIs that are paid there' },
+      { href: `/buyers/${target.address}`, text, about: 'What this address paid' },
+    ]
   }
+  if (kind !== 'words') return [{ href: pageOf(target, listed), text, about: meanings[kind] }]
   if (wanted === '' || data === undefined) return []
   const sellers = new Map(data.items.map(({ merchant }) => [merchant.id, merchant.name]))
-  const pageOf = (id: string) => `/merchants/${encodeURIComponent(id)}`
+  const sellerPage = (id: string) => `/merchants/${encodeURIComponent(id)}`
   return [
     ...data.items.map((item) => ({
-      href: `${pageOf(item.merchant.id)}#endpoint-${item.id}`,
+      href: `${sellerPage(item.merchant.id)}#endpoint-${item.id}`,
       text: item.title,
       about: `${healthOf(item).name} · API by ${item.merchant.name}`,
     })),
     ...[...sellers].slice(0, MOST_SELLERS).map(([id, name]) => ({
-      href: pageOf(id),
+      href: sellerPage(id),
       text: name,
       about: 'Seller',
     })),
@@ -184,7 +183,7 @@ function useSuggestions(typed: string, target: (typed: string) => string): Sugge
 export function SearchDialog({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Search everything" onClose={onClose}>
-      <SearchBox isAlone onSearch={onClose} />
+      <SearchBox onSearch={onClose} />
     </Dialog>
   )
 }

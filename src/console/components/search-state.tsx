@@ -1,7 +1,9 @@
-import { useQuery } from '@tanstack/react-query'
+import { withQuery } from '@arcus/client/calls'
+import type { BrowseAnswer } from '@arcus/protocol/answers/discovery'
+import { useQueryClient } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useSearchParams } from 'wouter'
-import { listedNetwork, settingsQuery } from '../api/queries.js'
+import { listedNetwork, read, settingsQuery } from '../api/queries.js'
 import { pageOf, readSearch } from '../format/search-target.js'
 
 /** The parameters of a page, each with the values that it takes. An empty value is none. */
@@ -16,7 +18,7 @@ export type SearchSchema<Name extends string> = Record<
  */
 export function useSearchState<Name extends string>(schema: SearchSchema<Name>) {
   const [params, setParams] = useSearchParams()
-  const values = useMemo(() => read(params, schema), [params, schema])
+  const values = useMemo(() => readParams(params, schema), [params, schema])
   const set = (next: Partial<Record<Name, string | undefined>>) =>
     setParams(
       (before) => {
@@ -33,7 +35,7 @@ export function useSearchState<Name extends string>(schema: SearchSchema<Name>) 
   return { values, set }
 }
 
-function read<Name extends string>(params: URLSearchParams, schema: SearchSchema<Name>) {
+function readParams<Name extends string>(params: URLSearchParams, schema: SearchSchema<Name>) {
   const values: Partial<Record<Name, string>> = {}
   for (const name of Object.keys(schema) as Name[]) {
     const value = params.get(name)
@@ -45,9 +47,19 @@ function read<Name extends string>(params: URLSearchParams, schema: SearchSchema
   return values
 }
 
-/** Returns the page that a typed text leads to. */
-export function useSearchTarget(): (typed: string) => string {
-  const { data: settings } = useQuery(settingsQuery)
-  const listed = listedNetwork(settings)?.network
-  return (typed) => pageOf(readSearch(typed), listed)
+/** Returns the page that a typed text leads to. An address at which no API is paid is that of a buyer. */
+export function useSearchTarget(): (typed: string) => Promise<string> {
+  const client = useQueryClient()
+  return async (typed) => {
+    const target = readSearch(typed)
+    if (target.kind === 'address') {
+      const paid = read<BrowseAnswer>(
+        ['paid-at', target.address],
+        withQuery('/api/endpoints', { payTo: target.address, limit: 1 }),
+      )
+      const { items } = await client.fetchQuery(paid).catch(() => ({ items: [] }))
+      if (items.length === 0) return `/buyers/${target.address}`
+    }
+    return pageOf(target, listedNetwork(client.getQueryData(settingsQuery.queryKey))?.network)
+  }
 }

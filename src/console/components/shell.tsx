@@ -18,7 +18,7 @@ import { Mark } from './icons.js'
 import { Silence } from './loaded.js'
 import { Moment, useIsOld } from './moment.js'
 import { lazyPage } from './page.js'
-import { Toasts } from './toast.js'
+import { Toast } from './toast.js'
 
 const SearchDialog = lazyPage(() => import('./search-box.js'), 'SearchDialog')
 
@@ -26,11 +26,11 @@ const TESTNET = 'eip155:5042002'
 
 /** The links of the navigation, each with the beginnings of the addresses that belong to it. */
 const places = [
-  ['Directory', '/?sort=calls', /^\/(?:$|merchants\/)/],
+  ['Directory', '/', /^\/(?:$|merchants\/)/],
   ['Payments', '/payments', /^\/payments/],
   ['Sell', '/console', /^\/console/],
   ['Status', '/status', /^\/status/],
-  ['Docs', '/how-it-works', /^\/(?:how-it-works|quickstart)/],
+  ['Docs', '/how-it-works', /^\/(?:how-it-works|quickstart|operations)/],
 ] as const
 
 /** The header, navigation and footer of every page. A new page receives the focus at its beginning. */
@@ -56,7 +56,7 @@ export function Shell({ children }: { children: ReactNode }) {
         Skip to content
       </a>
       <header className="top-0 z-20 border-b border-line bg-paper/85 backdrop-blur-md lg:sticky">
-        <div className="mx-auto flex max-w-6xl flex-wrap items-center gap-x-3 px-4 sm:px-6 lg:gap-x-6">
+        <div className="mx-auto flex max-w-7xl flex-wrap items-center gap-x-3 px-4 sm:px-6 lg:gap-x-6">
           <Link href="/" className="flex h-14 items-center gap-2 font-semibold tracking-tight">
             <Mark />
             {/* The account takes its place on a phone. */}
@@ -91,14 +91,14 @@ export function Shell({ children }: { children: ReactNode }) {
         id="main"
         ref={main}
         tabIndex={-1}
-        className="mx-auto min-h-dvh w-full max-w-6xl flex-1 px-4 pt-8 pb-24 outline-hidden sm:px-6 sm:pt-12"
+        className="mx-auto min-h-dvh w-full max-w-7xl flex-1 px-4 pt-8 pb-24 outline-hidden sm:px-6 sm:pt-12"
       >
         <HeaderSlot value={slot}>
           <Silence value={isSilent}>{children}</Silence>
         </HeaderSlot>
       </main>
       <Footer />
-      <Toasts />
+      <Toast />
     </div>
   )
 }
@@ -121,7 +121,7 @@ function Footer() {
   const link = 'underline-offset-4 hover:text-ink hover:underline'
   return (
     <footer className="border-t border-line">
-      <div className="mx-auto flex max-w-6xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
+      <div className="mx-auto flex max-w-7xl flex-wrap items-center justify-between gap-x-8 gap-y-2 px-4 py-6 text-xs text-muted sm:px-6">
         <p className="max-w-prose">Arcus holds no money and does not vouch for the APIs.</p>
         <nav aria-label="More" className="flex flex-wrap gap-x-4 gap-y-1">
           <Link href="/how-it-works" className={link}>

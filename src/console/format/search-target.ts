@@ -10,7 +10,7 @@ type SearchTarget =
 export const meanings = {
   hash: 'This is a transaction: see its payment.',
   payment: 'These are a payer and a nonce: see their payment.',
-  address: 'This is an address: see the APIs that are paid there.',
+  address: 'This is an address: see what it sells, or what it paid.',
 } as const
 
 const HEX = /^(?:0x)?([0-9a-f]+)$/i

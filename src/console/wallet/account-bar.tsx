@@ -1,9 +1,9 @@
 import { type QueryClient, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import { useConfig, useConnection, useReconnect, useSwitchChain } from 'wagmi'
+import { useConfig, useConnection, useReconnect } from 'wagmi'
 import { disconnect, getConnections } from 'wagmi/actions'
 import { useLocation } from 'wouter'
-import { Button, copyText } from '../components/button.js'
+import { copyText } from '../components/button.js'
 import { Notice } from '../components/card.js'
 import { Glyph, Icon } from '../components/icons.js'
 import { MenuButton } from '../components/menu.js'
@@ -12,10 +12,9 @@ import { say } from '../components/toast.js'
 import { oneLine, shortHex } from '../format/untrusted-text.js'
 import { useOtherOrigin } from './other-origin.js'
 import { endSession, useSession } from './session.js'
-import { describeError } from './wallet-error.js'
 import { useListedNetwork, WalletPicker } from './wallet-provider.js'
 
-/** Shows the account and its menu in the header, and above the page the reasons why the wallet cannot sign. */
+/** Shows the account and its menu in the header, and above the page that nothing can be signed at its address. */
 export function AccountBar() {
   useLateReconnect()
   return (
@@ -23,9 +22,8 @@ export function AccountBar() {
       <InHeader>
         <AccountMenu />
       </InHeader>
-      <div className="mb-6 space-y-3 empty:hidden">
+      <div className="mb-6 empty:hidden">
         <WrongAddress />
-        <WrongChain />
       </div>
     </>
   )
@@ -110,32 +108,6 @@ function useLeave() {
       await disconnect(config, { connector }).catch(() => undefined)
     }
   }
-}
-
-function WrongChain() {
-  const { chainId, status } = useConnection()
-  const network = useListedNetwork()
-  const { mutate: switchChain, isPending, error } = useSwitchChain()
-  if (status !== 'connected' || chainId === network.chainId) return null
-  return (
-    <Notice
-      tone="warn"
-      title={`The wallet is on another chain (${chainId})`}
-      action={
-        <Button
-          size="sm"
-          isBusy={isPending}
-          onClick={() => switchChain({ chainId: network.chainId })}
-        >
-          Switch to {network.name}
-        </Button>
-      }
-    >
-      {error === null
-        ? `APIs are listed on ${network.name} (${network.chainId}). Arcus asks the wallet to switch, and to add the chain if it is missing.`
-        : describeError(error)}
-    </Notice>
-  )
 }
 
 /** Waits before each new try, because a sleeping extension needs longer than the first try allows. */

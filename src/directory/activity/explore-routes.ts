@@ -1,9 +1,14 @@
+import { Readable } from 'node:stream'
 import {
   type ExploreAnswer,
+  MOST_EXPORTED,
   type PaymentsAnswer,
+  paymentsExportQuery,
   paymentsQuery,
+  type Settlement,
 } from '@arcus/protocol/answers/activity'
 import { httpCodes } from '@arcus/protocol/answers/errors'
+import { formatAtomic } from '@arcus/protocol/x402/amounts'
 import type { FastifyInstance } from 'fastify'
 import type { Address } from 'viem'
 import { DAY_SECONDS } from '../../async/time.js'
@@ -12,9 +17,10 @@ import { createEventStreams } from '../../http/event-stream.js'
 import { describedAs, type Operation } from '../../http/operation.js'
 import { readQuery } from '../../http/query.js'
 import { blockOf, callerOf, networkOf } from '../../http/rate-limit.js'
-import type { ActivityStore, SettlementReader } from '../store/activity.js'
+import type { ActivityStore, PaymentFilter, SettlementReader } from '../store/activity.js'
 import type { ListingReader } from '../store/listings.js'
 import { isPublicPayee } from '../store/ownership.js'
+import { type CsvCell, csvLine } from './csv.js'
 import { daysOf, spanOf } from './period.js'
 import type { SettlementFeed } from './settlement-feed.js'
 import type { ShowsSettlements } from './shown-settlements.js'
@@ -90,6 +96,15 @@ const paymentsOperation: Operation = {
   codes: [httpCodes.invalid_request],
 }
 
+const paymentsCsvOperation: Operation = {
+  id: 'exportPayments',
+  tag,
+  summary: 'The same as CSV',
+  description: `The newest that fit, ${MOST_EXPORTED} at most. It looks through as many pages as hold that number of payments, so that a rare amount may be missing: ask for fewer days.`,
+  answers: { 200: 'RFC 4180.' },
+  codes: [httpCodes.invalid_request],
+}
+
 const streamOperation: Operation = {
   id: 'followSettlements',
   tag,
@@ -130,18 +145,36 @@ export async function exploreRoutes(
     return merchant !== undefined && isPublicPayee(merchant) ? merchant.payTo : null
   }
 
-  app.get('/api/payments', describedAs(paymentsOperation), async (request, reply) => {
-    const query = readQuery(paymentsQuery, request.query)
-    const { seller, buyer: payer, cursor: before, from, to, ...filter } = query
+  /** Returns what a request asks for; `null` for a seller without a proven address. */
+  async function filterOf(
+    query: ReturnType<typeof readQuery<typeof paymentsExportQuery>>,
+  ): Promise<Omit<PaymentFilter, 'limit'> | null> {
+    const { seller, buyer: payer, from, to, ...filter } = query
     const payTo = seller === undefined ? undefined : await payToOf(seller)
-    reply.header('cache-control', 'no-cache')
-    if (payTo === null) return reply.send({ items: [], next: null } satisfies PaymentsAnswer)
+    if (payTo === null) return null
     // Money that is given back goes from the seller to the buyer.
     const sides = filter.state === 'refunded' ? { payer: payTo, payTo: payer } : { payer, payTo }
-    const page = await store.page({ ...filter, ...sides, ...daysOf({ from, to }), before })
+    return { ...filter, ...sides, ...daysOf({ from, to }) }
+  }
+
+  app.get('/api/payments', describedAs(paymentsOperation), async (request, reply) => {
+    const { limit, cursor: before, ...query } = readQuery(paymentsQuery, request.query)
+    const filter = await filterOf(query)
+    reply.header('cache-control', 'no-cache')
+    if (filter === null) return reply.send({ items: [], next: null } satisfies PaymentsAnswer)
+    const page = await store.page({ ...filter, before, limit })
     const items = await toShown(page.items)
     const next = page.next === undefined ? null : `${page.next.at}.${page.next.id}`
     return reply.send({ items, next } satisfies PaymentsAnswer)
+  })
+
+  app.get('/api/payments.csv', describedAs(paymentsCsvOperation), async (request, reply) => {
+    const filter = await filterOf(readQuery(paymentsExportQuery, request.query))
+    return reply
+      .header('cache-control', 'no-cache')
+      .header('content-disposition', 'attachment; filename="payments.csv"')
+      .type('text/csv; charset=utf-8')
+      .send(Readable.from(renderPayments(filter, { store, toShown })))
   })
 
   app.get(
@@ -153,4 +186,41 @@ export async function exploreRoutes(
         follow: (send) => feed.subscribe((news) => send('settlements', news)),
       }),
   )
+}
+
+/** The columns of the file, with the cell of each. */
+const columns = {
+  time: ({ at }) => at,
+  state: ({ state }) => state,
+  seller: ({ merchant }) => merchant?.id,
+  pay_to: ({ payTo }) => payTo,
+  buyer: ({ payer }) => payer,
+  amount: ({ amount }) => formatAtomic(BigInt(amount)),
+  returned: ({ refunded }) => refunded && formatAtomic(BigInt(refunded)),
+  token: ({ symbol, asset }) => symbol ?? asset,
+  network: ({ network }) => network,
+  transaction: ({ transaction }) => transaction,
+  paid_check: ({ isCheck }) => (isCheck ? 'yes' : 'no'),
+  self_payment: ({ isSelf }) => (isSelf ? 'yes' : 'no'),
+} satisfies Record<string, (payment: Settlement) => CsvCell>
+
+/** Payments of one slice, few enough for a tick of the event loop. */
+const SLICE = 500
+
+/** Renders the payments of a filter as CSV (RFC 4180), newest first, a slice at a time, up to a bound. */
+async function* renderPayments(
+  filter: Omit<PaymentFilter, 'limit'> | null,
+  { store, toShown }: Pick<ExploreRoutesOptions, 'store' | 'toShown'>,
+): AsyncGenerator<string> {
+  yield csvLine(Object.keys(columns))
+  if (filter === null) return
+  let before: PaymentFilter['before']
+  for (let slice = 0; slice < MOST_EXPORTED / SLICE; slice++) {
+    const page = await store.page({ ...filter, before, limit: SLICE })
+    const rows = await toShown(page.items)
+    yield rows.map((row) => csvLine(Object.values(columns).map((cell) => cell(row)))).join('')
+    if (page.next === undefined) return
+    before = page.next
+    await new Promise((resolve) => setImmediate(resolve))
+  }
 }

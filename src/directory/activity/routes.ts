@@ -21,6 +21,7 @@ import type { Sessions } from '../session/sign-in.js'
 import type { Activity, ActivityFilter, ActivityStore } from '../store/activity.js'
 import type { ListingReader, Merchant } from '../store/listings.js'
 import { payToProofOf, speaksForPayTo } from '../store/ownership.js'
+import { type CsvCell, csvLine } from './csv.js'
 import { periodOf } from './period.js'
 import { findRefunded } from './refunded.js'
 import { type NamedToken, type PublicTotalsReader, readActivity, readBreakdown } from './summary.js'
@@ -264,10 +265,7 @@ const columns = {
   endpoint_title: (_, endpoint) => endpoint?.title,
   endpoint_method: (_, endpoint) => endpoint?.method,
   refunded_atomic: ({ refunded }) => refunded,
-} satisfies Record<
-  string,
-  (row: ActivityRow, endpoint: RowEndpoint) => string | number | null | undefined
->
+} satisfies Record<string, (row: ActivityRow, endpoint: RowEndpoint) => CsvCell>
 
 /** Rows of one slice, few enough for a tick of the event loop. */
 const SLICE = 200
@@ -278,12 +276,11 @@ async function* renderCsv(
   filter: Omit<ActivityFilter, 'limit' | 'before'>,
   render: Rendering & { names: ReadonlyMap<number, RowEndpoint> },
 ): AsyncGenerator<string> {
-  yield `${Object.keys(columns).join(',')}\r\n`
+  yield csvLine(Object.keys(columns))
   const renderRow = (shown: ActivityRow) => {
     const { endpointId } = shown
     const endpoint = endpointId === null ? undefined : render.names.get(endpointId)
-    const cells = Object.values(columns).map((cell) => renderCell(cell(shown, endpoint)))
-    return `${cells.join(',')}\r\n`
+    return csvLine(Object.values(columns).map((cell) => cell(shown, endpoint)))
   }
   let before: number | undefined
   for (;;) {
@@ -293,11 +290,4 @@ async function* renderCsv(
     before = rows.at(-1)?.id
     await new Promise((resolve) => setImmediate(resolve))
   }
-}
-
-/** Renders a cell. A spreadsheet would run a text that begins like a formula. */
-function renderCell(value: string | number | null | undefined): string {
-  const text = String(value ?? '')
-  const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }

@@ -308,8 +308,10 @@ export type Settlement = AnswerOf<typeof settlement>
 /** Payments of a page of the public list. */
 const MAX_PAYMENTS = 100
 
-/** The parameters of the public list of payments. Others are refused, because a filter without effect misleads. */
-export const paymentsQuery = z.strictObject({
+/** Payments of a file, so that it is made in less than a second. */
+export const MOST_EXPORTED = 5_000
+
+const paymentFilters = {
   seller: nameParameter()
     .optional()
     .describe('Only what was paid to this address, or to the payout address of this merchant id.'),
@@ -322,6 +324,12 @@ export const paymentsQuery = z.strictObject({
   maxAmount: amountParameter().optional().describe('The most, atomic units.'),
   from: dayParameter().optional().describe('The first day, UTC.'),
   to: dayParameter().optional().describe('The last day, UTC.'),
+}
+
+/** The parameters of the public list of payments. Others are refused, because a filter without effect misleads. */
+export const paymentsExportQuery = z.strictObject(paymentFilters)
+export const paymentsQuery = z.strictObject({
+  ...paymentFilters,
   limit: limitParameter(MAX_PAYMENTS)
     .prefault('50')
     .describe(`Payments of a page; above ${MAX_PAYMENTS} it counts as ${MAX_PAYMENTS}.`),

@@ -38,6 +38,7 @@ export const routeCosts: Partial<Record<keyof Routes | 'POST /mcp', Partial<Rout
   'GET /api/merchants/{id}/activity/breakdown': { request: 20 },
   'GET /api/merchants/{id}/activity.csv': { request: 100 },
   'GET /api/payments': { request: 20 },
+  'GET /api/payments.csv': { request: 200 },
   'POST /mcp': searched,
 }
 

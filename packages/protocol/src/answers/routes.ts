@@ -144,6 +144,7 @@ export const routes = {
   'GET /api/stats': { answer: activity.statsAnswer },
   'GET /api/explore': { answer: exploreAnswer },
   'GET /api/payments': { query: activity.paymentsQuery, answer: activity.paymentsAnswer },
+  'GET /api/payments.csv': { query: activity.paymentsExportQuery, answer: 'text/csv' },
   'GET /api/settlements/stream': { answer: 'text/event-stream' },
   'GET /api/merchants/{id}/events': {
     params: ofMerchant,

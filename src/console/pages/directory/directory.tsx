@@ -22,8 +22,11 @@ export function Directory({ isPage }: { isPage: boolean }) {
   )
   const Heading = isPage ? 'h1' : 'h2'
   return (
-    <section aria-labelledby="directory" className={isPage ? '-mt-3 sm:-mt-7' : ''}>
-      <div className="flex flex-wrap items-baseline justify-between gap-x-4">
+    <section aria-labelledby="directory" className="min-w-0">
+      {/* On a phone the door needs its lines. */}
+      <div
+        className={`flex flex-wrap items-baseline justify-between gap-x-4 ${isPage ? '' : 'max-sm:sr-only'}`}
+      >
         <Heading id="directory" className="text-xl font-semibold tracking-tight">
           Directory
         </Heading>

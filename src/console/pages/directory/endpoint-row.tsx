@@ -29,7 +29,7 @@ export const endpointColumns: readonly EndpointColumn[] = [
     sort: 'price',
     name: 'Price',
     about: 'Lowest price first',
-    place: 'w-24 md:w-28',
+    place: 'w-28 md:w-24',
     // Another price than the listed one is the state of the row.
     cell: ({ livePrice, usage, ...endpoint }) => (
       <>
@@ -46,14 +46,14 @@ export const endpointColumns: readonly EndpointColumn[] = [
     sort: 'delivered',
     name: 'Delivered',
     about: 'Purchases by Arcus that brought what was promised, of the last ten',
-    place: 'max-md:hidden w-28',
+    place: 'max-md:hidden w-24',
     cell: ({ delivery }) => (delivery === null ? undefined : deliveredOf(delivery)),
   },
   {
     sort: 'payments',
     name: 'Payments',
     about: 'Payments in 30 days, day by day',
-    place: 'max-md:hidden w-24 lg:w-40',
+    place: 'max-md:hidden w-24 lg:w-36',
     cell: ({ usage }) =>
       usage && (
         <span className="flex items-center justify-end">
@@ -70,14 +70,14 @@ export const endpointColumns: readonly EndpointColumn[] = [
     sort: 'success',
     name: 'Success',
     about: 'Share of the payments in 30 days that settled once they were sent',
-    place: 'max-lg:hidden w-24',
+    place: 'max-lg:hidden w-20',
     cell: ({ usage }) => usage?.successRate != null && percent(usage.successRate),
   },
   {
     sort: 'lastPaid',
     name: 'Last paid',
     about: 'Paid most recently first',
-    place: 'max-md:hidden w-34',
+    place: 'max-md:hidden w-30',
     cell: ({ usage }) => usage && <Moment at={usage.lastPaid * 1_000} />,
   },
 ]
@@ -121,7 +121,8 @@ export function EndpointRow({
                 <span className="min-w-0 truncate">
                   by <UntrustedText text={merchant.name} max={60} />
                 </span>
-                <WarningBadges warnings={merchant.warnings} />
+                {/* The opened row explains them. */}
+                <WarningBadges warnings={merchant.warnings.map(({ code }) => ({ code }))} />
               </span>
             </span>
           </span>
@@ -138,7 +139,7 @@ export function EndpointRow({
       {isOpen && (
         <tr id={`api-${id}`} className="bg-sunken/60">
           <td colSpan={endpointColumns.length + 1} className="px-4 pt-1 pb-5 sm:px-5 sm:pl-16">
-            <Suspense fallback={<Skeleton className="h-32 w-full" />}>
+            <Suspense fallback={<Skeleton className="h-52 w-full sm:h-40" />}>
               <OpenEndpoint endpoint={endpoint} />
             </Suspense>
           </td>

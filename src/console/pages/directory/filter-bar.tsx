@@ -156,7 +156,7 @@ function SearchField({ value, onChange }: { value: string; onChange: (value: str
     event.preventDefault()
     if (isWords) return
     setTyped('')
-    navigate(target(typed))
+    void target(typed).then(navigate)
   }
 
   return (

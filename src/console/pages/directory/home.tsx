@@ -1,77 +1,73 @@
 import type { EndpointCard } from '@arcus/protocol/answers/discovery'
-import type { MerchantView } from '@arcus/protocol/answers/listings'
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query'
-import { Suspense, useState } from 'react'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { Suspense } from 'react'
+import { Link } from 'wouter'
 import { endpointsQuery, merchantQuery, settingsQuery } from '../../api/queries.js'
-import { Button, ButtonLink, TextLink } from '../../components/button.js'
-import { Card } from '../../components/card.js'
-import { AskedPrice } from '../../components/figures.js'
+import { ButtonLink, quietLink, TextLink } from '../../components/button.js'
 import { Skeleton } from '../../components/loaded.js'
 import { lazyPage, useTitle } from '../../components/page.js'
-import { EndpointLine, UntrustedText } from '../../components/untrusted-text.js'
+import { UntrustedText } from '../../components/untrusted-text.js'
 import { atomicToUsd, exactAmount } from '../../format/amounts.js'
+import { TryIt } from '../merchant/try/try-it.js'
 import { Directory } from './directory.js'
 import { isBrowsing, useFilters } from './filter-bar.js'
 
 const PayCommand = lazyPage(() => import('../../components/pay-command.js'), 'PayCommand')
-const TryPanel = lazyPage(() => import('../merchant/try/try-panel.js'), 'TryPanel')
 
-/** The door: what Arcus is, one API to try at once, and the directory, which is all of the page where somebody searches. */
+/**
+ * The door: what Arcus is and one API to try at once, beside the directory or in a few lines above it. Where somebody
+ * searches, the directory is all of the page.
+ */
 export function Home() {
   const isPage = isBrowsing(useFilters().filters)
   useTitle(isPage ? 'Directory' : undefined)
   return (
-    <>
-      {!isPage && (
-        <div className="mb-12 grid items-start gap-x-12 gap-y-8 lg:grid-cols-[minmax(0,6fr)_minmax(0,5fr)]">
-          <Hero />
-          <section aria-label="Try a paid call" className="scroll-mt-20">
-            <Sample />
-          </section>
-        </div>
-      )}
+    <div
+      className={`-mt-4 grid grid-cols-1 gap-x-8 sm:-mt-7 ${isPage ? '' : 'xl:grid-cols-[18rem_minmax(0,1fr)]'}`}
+    >
+      {!isPage && <Hero />}
       <Directory isPage={isPage} />
-    </>
-  )
-}
-
-function Hero() {
-  return (
-    <div className="lg:pt-6">
-      <h1 className="text-display font-semibold tracking-[-0.035em]">
-        Charge a cent per API call.
-      </h1>
-      <p className="mt-4 max-w-lg text-lg/7 text-pretty text-muted">
-        With x402 a program pays for a call over HTTP. Arcus settles these payments on Arc, a chain
-        whose gas is paid in USDC, in half a second: no account, no API key, no gas.
-      </p>
-      <div className="mt-7 flex flex-wrap items-center gap-x-5 gap-y-3">
-        <ButtonLink href="/console">Sell your API</ButtonLink>
-        <TextLink href="/how-it-works">See the steps</TextLink>
-      </div>
     </div>
   )
 }
 
-/** Shows one API with its “Try it” open. Without one it shows the command that makes the first payment. */
-function Sample() {
+function Hero() {
   const { data: settings } = useQuery(settingsQuery)
   const { data, isPending } = useInfiniteQuery(endpointsQuery({ sort: 'calls' }))
   const isKnown = settings !== undefined && !isPending
-  const items = data?.pages[0]?.items ?? []
-  const sample = settings?.tryIt === true ? sampleOf(items) : undefined
+  const sample = settings?.tryIt === true ? sampleOf(data?.pages[0]?.items ?? []) : undefined
   return (
-    <Card className="min-h-80 p-5 sm:min-h-68 sm:p-6">
-      {!isKnown ? (
-        <SampleSkeleton />
-      ) : sample !== undefined ? (
-        <TrySample sample={sample} />
-      ) : (
-        <Suspense fallback={<SampleSkeleton />}>
-          <PayCommand />
-        </Suspense>
-      )}
-    </Card>
+    <div className="grid content-start gap-x-8 gap-y-2.5 sm:max-xl:grid-cols-2 sm:max-xl:items-center sm:max-xl:pb-4 xl:sticky xl:top-14 xl:-m-1 xl:max-h-[calc(100dvh-4rem)] xl:self-start xl:gap-y-6 xl:overflow-y-auto xl:p-1">
+      <div>
+        <h1 className="text-xl/7 font-semibold tracking-tight sm:text-3xl xl:text-4xl/10 xl:tracking-[-0.03em]">
+          Charge a cent per API call.
+        </h1>
+        <p className="mt-1 text-sm text-pretty text-muted xl:mt-4 xl:text-base">
+          x402 lets a program pay for a call over HTTP. Arcus settles that on Arc, a chain whose gas
+          is USDC, in half a second: no account, no API key.{' '}
+          <TextLink href="/how-it-works">See the steps</TextLink>
+        </p>
+      </div>
+      <section aria-label="Try a paid call" className="flex flex-wrap gap-x-3 gap-y-1.5">
+        {!isKnown ? (
+          <SampleSkeleton />
+        ) : (
+          sample !== undefined && <Sample sample={sample} isPlay={settings.devnet} />
+        )}
+        <ButtonLink
+          href="/console"
+          variant={isKnown && sample === undefined ? 'primary' : 'secondary'}
+          className="xl:order-2 xl:mt-3"
+        >
+          Sell your API
+        </ButtonLink>
+        {isKnown && sample === undefined && settings.devnet && (
+          <Suspense>
+            <PayCommand />
+          </Suspense>
+        )}
+      </section>
+    </div>
   )
 }
 
@@ -89,132 +85,36 @@ function sampleOf(items: readonly EndpointCard[]): EndpointCard | undefined {
   return fit.find(({ merchant }) => merchant.id === 'sample-api') ?? fit[0]
 }
 
-function TrySample({ sample }: { sample: EndpointCard }) {
-  const { title, method, url, merchant } = sample
+/** Offers to call one API with the example of its seller. */
+function Sample({ sample, isPlay }: { sample: EndpointCard; isPlay: boolean }) {
+  const { id, merchant, title, price, symbol } = sample
   const { data } = useQuery(merchantQuery(merchant.id))
-  const endpoint = data?.endpoints.find(({ state }) => state.id === sample.id)
+  const endpoint = data?.endpoints.find(({ state }) => state.id === id)
+  if (data === undefined || endpoint === undefined) return <SampleSkeleton />
   return (
     <>
-      <div className="flex items-start justify-between gap-4">
-        <div className="min-w-0">
-          <h2 className="font-medium">
-            <UntrustedText text={title} />
-          </h2>
-          <p className="text-sm text-muted">
-            by <UntrustedText text={merchant.name} max={60} />
-          </p>
-        </div>
-        <span className="text-lg font-semibold tracking-tight">
-          <AskedPrice {...sample} />
-        </span>
-      </div>
-      <div className="mt-3 mb-5">
-        <EndpointLine method={method} url={url} />
-      </div>
-      {data === undefined || endpoint === undefined ? (
-        <Skeleton className="h-24 w-full" />
-      ) : (
-        <OpenPanel merchant={data} endpoint={endpoint} />
-      )}
-    </>
-  )
-}
-
-/** The press that opens the panel: a call with play money, the list of wallets, or only its fields. */
-type Press = 'play' | 'own' | 'fields'
-
-/** Shows “Try it” open. The button is all that a first call needs, so the code of the panel comes with its press. */
-function OpenPanel({
-  merchant,
-  endpoint,
-}: {
-  merchant: MerchantView
-  endpoint: MerchantView['endpoints'][number]
-}) {
-  const { data: settings } = useQuery(settingsQuery)
-  const client = useQueryClient()
-  // An earlier try of this page, which Back leads to, is shown again.
-  const wasTried = client.getQueryData(['try', merchant.id, endpoint.state.id]) !== undefined
-  const [opened, setOpened] = useState<Press | undefined>(wasTried ? 'fields' : undefined)
-  const buttons = (
-    <Buttons
-      endpoint={endpoint}
-      isPlay={settings?.devnet === true}
-      opened={opened}
-      onOpen={setOpened}
-    />
-  )
-  if (opened === undefined) return buttons
-  return (
-    <Suspense fallback={buttons}>
-      <TryPanel
-        merchantId={merchant.id}
-        payTo={merchant.payTo}
-        endpoint={endpoint}
-        isPlain
-        opened={opened}
-      />
-    </Suspense>
-  )
-}
-
-function Buttons({
-  endpoint,
-  isPlay,
-  opened,
-  onOpen,
-}: {
-  endpoint: MerchantView['endpoints'][number]
-  isPlay: boolean
-  opened: Press | undefined
-  onOpen: (press: Press) => void
-}) {
-  const { example, inputSchema, price, state } = endpoint
-  const parts = Object.values(example).filter((part) => Object.keys(Object(part)).length > 0)
-  const hasFields = inputSchema !== null || parts.length > 0
-  const isBusy = (press: Press) => opened === press
-  return (
-    <div className="space-y-5">
-      <p className="max-w-sm text-sm text-pretty text-muted">
-        {isPlay
-          ? 'Play money of this devnet pays. It is worth nothing anywhere.'
-          : 'Your wallet signs once, without gas. Nothing above this price is signed.'}
-        {hasFields && ' The call is made with the seller’s example.'}
-      </p>
-      <div className="flex flex-wrap gap-3">
-        {isPlay && (
-          <Button
-            data-pay=""
-            variant="primary"
-            isBusy={isBusy('play')}
-            onClick={() => onOpen('play')}
-          >
-            Call and pay {exactAmount(atomicToUsd(price), state.symbol)}
-          </Button>
-        )}
-        <Button
-          variant={isPlay ? 'secondary' : 'primary'}
-          isBusy={isBusy('own')}
-          onClick={() => onOpen('own')}
+      <p className="order-1 w-full truncate text-xs text-muted">
+        Calls{' '}
+        <Link
+          href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${id}`}
+          className={quietLink}
         >
-          {isPlay ? 'Use my wallet' : 'Connect wallet'}
-        </Button>
-        {hasFields && (
-          <Button variant="quiet" isBusy={isBusy('fields')} onClick={() => onOpen('fields')}>
-            Change the call
-          </Button>
-        )}
-      </div>
-    </div>
+          <UntrustedText text={title} max={60} />
+        </Link>
+        {isPlay ? ' with play money.' : '. Your wallet signs once.'}
+      </p>
+      <TryIt merchantId={merchant.id} payTo={data.payTo} endpoint={endpoint} isPlain>
+        Call and pay {exactAmount(atomicToUsd(price), symbol)}
+      </TryIt>
+    </>
   )
 }
 
 function SampleSkeleton() {
   return (
-    <div role="status" aria-label="Loading an API to try" className="space-y-4">
-      <Skeleton className="h-5 w-40" />
-      <Skeleton className="h-4 w-64 max-w-full" />
-      <Skeleton className="h-24 w-full" />
+    <div role="status" aria-label="Loading an API to try" className="contents">
+      <Skeleton className="h-10 w-48" />
+      <Skeleton className="order-1 h-4 w-56" />
     </div>
   )
 }

@@ -159,7 +159,8 @@ function NoResults({ filters, onClear }: { filters: EndpointFilters; onClear: ()
         title="No API here is paid at this address"
         action={<Button onClick={onClear}>Show all APIs</Button>}
       >
-        To find a payment, search for its transaction, or for its payer and nonce.
+        <TextLink href={`/buyers/${filters.payTo}`}>See what this address paid</TextLink>, or search
+        for a payment by its transaction, or by its payer and nonce.
       </Empty>
     )
   }

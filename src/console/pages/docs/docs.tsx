@@ -24,10 +24,11 @@ const pages = [
   ['Sell', '/quickstart'],
   ['Buy', '/quickstart?part=buy'],
   ['Agent', '/quickstart?part=agent'],
+  ['Operate', '/operations'],
 ] as const
 
 export function HowItWorks() {
-  return <Page text={howItWorks} />
+  return <DocsPage text={howItWorks} />
 }
 
 /** A quickstart of `docs/quickstarts`, with the facts of this deployment in it. */
@@ -35,19 +36,19 @@ export function Quickstart() {
   const { values } = useSearchState({ part: Object.keys(parts) })
   const part = (values.part ?? 'sell') as QuickstartPart
   return (
-    <Page key={part} part={part} text={parts[part]}>
+    <DocsPage key={part} part={part} text={parts[part]}>
       {(settings, network) => (
         <>
           <Addresses settings={settings} network={network} part={part} />
           {!settings.devnet && <TestMoney network={network} />}
         </>
       )}
-    </Page>
+    </DocsPage>
   )
 }
 
 /** A page that explains, below links to the others. */
-function Page({
+export function DocsPage({
   part,
   text,
   children,

@@ -2,25 +2,22 @@ import type { Usage } from '@arcus/protocol/answers/fields'
 import type { EndpointState, MerchantEndpoint } from '@arcus/protocol/answers/listings'
 import { uncalledMethods } from '@arcus/protocol/x402/calls'
 import { useQuery } from '@tanstack/react-query'
-import { Suspense, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useLocationProperty } from 'wouter/use-browser-location'
 import { healthQuery, listedNetwork, pricesQuery, settingsQuery } from '../../api/queries.js'
 import { Badge, HealthDot, MethodChip } from '../../components/badge.js'
-import { Button, CopyButton } from '../../components/button.js'
+import { CopyButton } from '../../components/button.js'
 import { CodeBlock } from '../../components/code-block.js'
 import { Segmented } from '../../components/field.js'
 import { AskedPrice, busiestPayer, UsedBy } from '../../components/figures.js'
 import { Icon } from '../../components/icons.js'
 import { Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
-import { lazyPage } from '../../components/page.js'
 import { EndpointLine, UntrustedText, UrlText } from '../../components/untrusted-text.js'
 import { counted, duration, percent } from '../../format/amounts.js'
 import { DeliveryReport, ProbeReport } from './reports.js'
 import { curlSnippet, fetchSnippet, toolCallSnippet, toolPaySnippet } from './snippets.js'
-
-/** Loaded on demand, because most readers need no wallet. */
-const TryPanel = lazyPage(() => import('./try/try-panel.js'), 'TryPanel')
+import { TryIt } from './try/try-it.js'
 
 /** Shows one endpoint: a line that opens into its status, code to call it, and its schema. The fragment `#endpoint-7` opens it. */
 export function EndpointCard({
@@ -110,7 +107,7 @@ function EndpointDetails({ endpoint, merchantId, payTo }: EndpointProps) {
       {state.delivery !== null && <DeliveryReport delivery={state.delivery} />}
       {state.usage !== null && <UsageFigures usage={state.usage} />}
       <History merchantId={merchantId} state={state} />
-      <TryIt endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
+      <Trial endpoint={endpoint} merchantId={merchantId} payTo={payTo} />
       <CallCode endpoint={endpoint} />
       {endpoint.inputSchema !== null && (
         <details className="text-sm">
@@ -177,10 +174,9 @@ function daysSince(at: number): string {
   return counted(Math.min(30, Math.max(1, days)), { one: '# day', other: '# days' })
 }
 
-/** Opens the panel that calls the endpoint and pays for it, or leads to the code where a wallet cannot pay it here. */
-function TryIt(props: EndpointProps) {
+/** Offers to call the endpoint and pay for it, or leads to the code where a wallet cannot pay it here. */
+function Trial(props: EndpointProps) {
   const { data: settings } = useQuery(settingsQuery)
-  const [isOpen, setIsOpen] = useState(false)
   // The place of the button is kept, so that nothing moves when it is known whether there is one.
   if (settings === undefined) return <div className="h-8" />
   if (!settings.tryIt) return null
@@ -188,18 +184,7 @@ function TryIt(props: EndpointProps) {
   if (method === 'MCP' || pricing === 'metered' || uncalledMethods.includes(method)) {
     return <p className="text-sm text-muted">A program pays for this one. Copy the code below.</p>
   }
-  if (!isOpen) {
-    return (
-      <Button variant="primary" size="sm" onClick={() => setIsOpen(true)}>
-        Try it
-      </Button>
-    )
-  }
-  return (
-    <Suspense fallback={<Skeleton isCard className="h-112 w-full" />}>
-      <TryPanel {...props} />
-    </Suspense>
-  )
+  return <TryIt {...props}>Try it</TryIt>
 }
 
 /** Shows code to call an endpoint. */

@@ -1,7 +1,6 @@
 import type { ActivityAnswer, ActivityPoint } from '@arcus/protocol/answers/activity'
-import { useMemo, useState } from 'react'
-import { type Bar, Bars } from '../../components/bars.js'
-import { Segmented } from '../../components/field.js'
+import { useMemo } from 'react'
+import { type Bar, Chart } from '../../components/bars.js'
 import { exactCount, exactUsdc, shortCount, shortUsd } from '../../format/amounts.js'
 import { dayInUtc, timeOfDay } from '../../format/moments.js'
 
@@ -25,40 +24,26 @@ export function ActivityChart({
   measure: Measure
   onMeasure: (measure: Measure) => void
 }) {
-  const [shown, setShown] = useState<number | null>(null)
   const { stepSeconds } = answer
   const bars = useMemo(
     () => fillBuckets(answer).map((point) => toBar(point, stepSeconds, measure)),
     [answer, stepSeconds, measure],
   )
-  const bar = shown === null ? undefined : bars[shown]
   const isRevenue = measure === 'revenue'
   const isHourly = stepSeconds < 86_400
   return (
-    <figure>
-      <figcaption className="mb-3 flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-2">
-        <Segmented
-          legend="The figures in the chart"
-          value={measure}
-          options={measures}
-          onChange={onMeasure}
-        />
-        <p className="text-xs text-muted tabular" aria-hidden="true">
-          {bar?.text ?? <Legend isRevenue={isRevenue} isHourly={isHourly} />}
-        </p>
-      </figcaption>
-      <div className="h-[220px]">
-        <Bars
-          label={`${isRevenue ? 'Revenue' : 'Payments'} by ${isHourly ? 'hour' : 'day'}`}
-          bars={bars}
-          columns={['Settled', 'Failed', 'Verified', 'Revenue']}
-          hasToday={!isHourly && answer.range !== 'custom'}
-          tones={isRevenue ? ['accent'] : ['accent', 'bad']}
-          formatValue={isRevenue ? (value) => shortUsd(value.toFixed(6)) : formatCount}
-          onShow={setShown}
-        />
-      </div>
-    </figure>
+    <Chart
+      measure={measure}
+      measures={measures}
+      onMeasure={onMeasure}
+      legend={<Legend isRevenue={isRevenue} isHourly={isHourly} />}
+      label={`${isRevenue ? 'Revenue' : 'Payments'} by ${isHourly ? 'hour' : 'day'}`}
+      bars={bars}
+      columns={['Settled', 'Failed', 'Verified', 'Revenue']}
+      hasToday={!isHourly && answer.range !== 'custom'}
+      tones={isRevenue ? ['accent'] : ['accent', 'bad']}
+      formatValue={isRevenue ? (value) => shortUsd(value.toFixed(6)) : formatCount}
+    />
   )
 }
 

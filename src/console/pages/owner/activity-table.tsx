@@ -2,10 +2,10 @@ import { withQuery } from '@arcus/client/calls'
 import type { ActivityRow } from '@arcus/protocol/answers/activity'
 import { useQuery } from '@tanstack/react-query'
 import { activityTableQuery } from '../../api/activity-queries.js'
-import { Icon } from '../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../components/loaded.js'
 import { Select } from '../../components/select.js'
 import { failureText } from '../../format/failures.js'
+import { CsvLink } from '../payment/table/csv-link.js'
 import { PaymentFilters } from '../payment/table/payment-filter.js'
 import type { PaymentRow } from '../payment/table/payment-row.js'
 import { PaymentsTable } from '../payment/table/payments-table.js'
@@ -32,14 +32,7 @@ export function TableControls({
         onChange={(next) => choose({ show: next })}
       />
       <PaymentFilters names={['buyer', 'min', 'max']} values={values} choose={choose} />
-      <a
-        href={withQuery(csv, { ...table })}
-        download
-        className="inline-flex h-8 items-center gap-1.5 rounded-lg border border-line-strong bg-raised px-3 text-xs font-medium hover:bg-sunken"
-      >
-        <Icon name="down" size={12} />
-        CSV
-      </a>
+      <CsvLink href={withQuery(csv, { ...table })} />
     </>
   )
 }

@@ -69,8 +69,8 @@ function Unproven({ merchant: { id, payTo } }: { merchant: MerchantView }) {
 function PanelSkeleton({ label }: { label: string }) {
   return (
     <div role="status" aria-label={label} className="space-y-4">
-      <Skeleton className="h-44 w-full !rounded-2xl sm:h-28" />
-      <Skeleton className="h-dvh w-full !rounded-2xl" />
+      <Skeleton isCard className="h-44 w-full sm:h-28" />
+      <Skeleton isCard className="h-dvh w-full" />
     </div>
   )
 }

@@ -33,7 +33,7 @@ export function Manage({ id, part }: { id: string; part: string }) {
       skeleton={
         <div className="space-y-4">
           <Skeleton className="h-12 w-72" />
-          <Skeleton className="h-64 w-full !rounded-2xl" />
+          <Skeleton isCard className="h-64 w-full" />
         </div>
       }
       missing={

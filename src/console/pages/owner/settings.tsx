@@ -29,12 +29,14 @@ export function ListingSettings({ merchant }: { merchant: MerchantView }) {
     isOffered: sameAddress(address, offer?.to),
   }
   return (
-    <div className="max-w-3xl space-y-12">
-      <Ownership merchant={merchant} role={role} />
-      {isOwner && payToProof !== null && <Webhooks id={id} owner={merchant.owner as string} />}
+    <div className="grid grid-cols-1 items-start gap-x-10 gap-y-12 xl:grid-cols-[minmax(0,3fr)_minmax(0,2fr)]">
+      <div className="space-y-12">
+        <Ownership merchant={merchant} role={role} />
+        {isOwner && payToProof !== null && <Webhooks id={id} owner={merchant.owner as string} />}
+        {(isOwner || merchant.agentId !== null) && <Agent merchant={merchant} isOwner={isOwner} />}
+        {isOwner && <DeleteListing id={id} />}
+      </div>
       <ChangeLog merchant={merchant} />
-      {(isOwner || merchant.agentId !== null) && <Agent merchant={merchant} isOwner={isOwner} />}
-      {isOwner && <DeleteListing id={id} />}
     </div>
   )
 }

@@ -51,7 +51,7 @@ export function Webhooks({ id, owner }: { id: string; owner: string }) {
       <SignedIn
         owner={owner}
         title="Sign in to see your webhooks"
-        skeleton={<Skeleton className="h-dvh w-full !rounded-2xl" />}
+        skeleton={<Skeleton isCard className="h-dvh w-full" />}
       >
         <Hooks id={id} />
       </SignedIn>
@@ -62,7 +62,7 @@ export function Webhooks({ id, owner }: { id: string; owner: string }) {
 function Hooks({ id }: { id: string }) {
   const query = useQuery({ ...hooksQuery(id), refetchInterval: 5_000 })
   return (
-    <Loaded query={query} skeleton={<Skeleton className="h-dvh w-full !rounded-2xl" />}>
+    <Loaded query={query} skeleton={<Skeleton isCard className="h-dvh w-full" />}>
       {({ hooks }) => (
         <div className="space-y-4">
           {hooks.map((hook) => (

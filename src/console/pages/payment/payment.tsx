@@ -2,11 +2,11 @@ import { ArcusError } from '@arcus/client/calls'
 import type { PaymentStatus } from '@arcus/protocol/answers/payments'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { Link, useSearch } from 'wouter'
+import { Link, Redirect, useSearch } from 'wouter'
 import { paymentPath, paymentsQuery, receiptQuery } from '../../api/payment-queries.js'
 import { settingsQuery } from '../../api/queries.js'
 import { Badge, type Tone } from '../../components/badge.js'
-import { ButtonLink, quietLink, TextLink } from '../../components/button.js'
+import { ButtonLink, CopyButton, quietLink, TextLink } from '../../components/button.js'
 import { Card, Empty, Section } from '../../components/card.js'
 import { Fact } from '../../components/facts.js'
 import { Money, Usd } from '../../components/figures.js'
@@ -16,7 +16,9 @@ import { PageTitle } from '../../components/page.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
 import { duration, exactCount } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
+import { absoluteTime } from '../../format/moments.js'
 import { paymentStates } from '../../format/payment-states.js'
+import { readSearch } from '../../format/search-target.js'
 import { OwnAttestation } from './attestation.js'
 import { GivenBack } from './table/payment-cells.js'
 
@@ -28,9 +30,11 @@ export function PaymentPage(place: { network: string; payer: string; nonce: stri
   return <FoundPayments path={query === '' ? path : `${path}?${query}`} />
 }
 
-/** Shows the payment of a transaction, or the list of its payments. */
+/** Shows the payment of a transaction, or the list of its payments. The address of a buyer leads to what they paid. */
 export function TransactionPage({ transaction }: { transaction: string }) {
-  const hash = /^[0-9a-f]{64}$/i.test(transaction) ? `0x${transaction}` : transaction
+  const target = readSearch(transaction)
+  if (target.kind === 'address') return <Redirect to={`/buyers/${target.address}`} replace />
+  const hash = target.kind === 'hash' ? target.hash : transaction
   return <FoundPayments path={`/payments/${encodeURIComponent(hash)}`} />
 }
 
@@ -43,7 +47,7 @@ function FoundPayments({ path }: { path: string }) {
       action={<ButtonLink href="/payments">Find another payment</ButtonLink>}
     >
       {isBad ? (
-        query.error?.message
+        'The address of a payment names a transaction, or a network, a payer and a nonce.'
       ) : (
         <>
           Arcus has not settled this payment. It was refused before anything was sent, or another
@@ -94,11 +98,13 @@ function Payments({ payments }: { payments: readonly PaymentStatus[] }) {
       <p className="mb-3 text-sm text-muted">
         This transaction carried {exactCount(payments.length)} payments. Choose one.
       </p>
-      <ul className="divide-y divide-line rounded-2xl border border-line bg-raised shadow-card">
-        {payments.map((payment) => (
-          <PaymentLine key={payment.settlementId} payment={payment} />
-        ))}
-      </ul>
+      <Card>
+        <ul className="divide-y divide-line">
+          {payments.map((payment) => (
+            <PaymentLine key={payment.settlementId} payment={payment} />
+          ))}
+        </ul>
+      </Card>
     </>
   )
 }
@@ -146,9 +152,12 @@ function PaymentCard({ payment }: { payment: PaymentStatus }) {
               Receipt
             </a>
           )}
-          <Link href={paymentPath(payment)} className={quietLink}>
-            Link to this payment
-          </Link>
+          <span className="inline-flex items-center gap-1">
+            <Link href={paymentPath(payment)} className={quietLink}>
+              Link to this payment
+            </Link>
+            <CopyButton text={location.origin + paymentPath(payment)} name="link to this payment" />
+          </span>
         </div>
       </Card>
       <div className="space-y-8">
@@ -206,7 +215,8 @@ function PaymentFacts({ payment }: { payment: PaymentStatus }) {
         </Fact>
       )}
       <Fact name="Nonce">
-        <span className="font-mono text-xs break-all">{payment.nonce}</span>
+        <span className="font-mono text-xs break-all">{payment.nonce}</span>{' '}
+        <CopyButton text={payment.nonce} name="nonce" />
       </Fact>
       {errorReason !== null && (
         <Fact name="Reason">
@@ -335,11 +345,12 @@ function Timeline({ payment }: { payment: PaymentStatus }) {
               <span className="text-xs font-normal text-muted tabular">
                 {at === null ? (
                   'no time known'
+                ) : since === undefined || since < 0 ? (
+                  <Moment at={at} isWhole />
                 ) : (
-                  <>
-                    <Moment at={at} isWhole />
-                    {since !== undefined && since >= 0 && ` · ${duration(since)} later`}
-                  </>
+                  <time dateTime={at} title={absoluteTime(Date.parse(at))}>
+                    {duration(since)} later
+                  </time>
                 )}
               </span>
             </p>

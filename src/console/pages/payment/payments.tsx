@@ -2,10 +2,9 @@ import type { ExploreAnswer } from '@arcus/protocol/answers/activity'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { exploreQuery } from '../../api/queries.js'
-import { type Bar, Bars } from '../../components/bars.js'
+import { type Bar, Chart } from '../../components/bars.js'
 import { Card } from '../../components/card.js'
 import { Latency, Stat } from '../../components/facts.js'
-import { Segmented } from '../../components/field.js'
 import { Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { PageTitle } from '../../components/page.js'
@@ -102,7 +101,6 @@ const measures = [
 ] as const
 
 function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
-  const [shown, setShown] = useState<number | null>(null)
   const [measure, setMeasure] = useState<(typeof measures)[number][0]>('')
   const isMoney = measure === 'money'
   const total = days.reduce((sum, { settled }) => sum + settled, 0)
@@ -117,39 +115,26 @@ function PaymentsByDay({ days }: Pick<ExploreAnswer, 'days'>) {
       cells: [exactCount(settled), exactUsdc(usd)],
     }
   })
-  const bar = shown === null ? undefined : bars[shown]
   return (
     <Card className="p-5">
-      <div className="flex min-h-8 flex-wrap items-center justify-between gap-x-4 gap-y-2">
-        <Segmented
-          legend="The figures in the chart"
-          value={measure}
-          options={measures}
-          onChange={setMeasure}
-        />
-        <p className="text-xs text-muted tabular">
-          {bar === undefined
-            ? `${isMoney ? 'USDC' : 'Payments'} by day (UTC), after refunds`
-            : `${bar.name}: ${bar.text}`}
-        </p>
-      </div>
-      <div className="h-56">
-        <Bars
-          label={
-            isMoney
-              ? 'Money by day for 30 days, after refunds'
-              : `Payments by day for 30 days: ${exactCount(total)} in all, ${exactCount(most)} on the best day`
-          }
-          bars={bars}
-          columns={['Payments', 'Money']}
-          tones={['accent']}
-          hasToday
-          formatValue={(value) =>
-            isMoney ? shortUsd(value.toFixed(6)) : Number.isInteger(value) ? shortCount(value) : ''
-          }
-          onShow={setShown}
-        />
-      </div>
+      <Chart
+        measure={measure}
+        measures={measures}
+        onMeasure={setMeasure}
+        legend={`${isMoney ? 'USDC' : 'Payments'} by day (UTC), after refunds`}
+        label={
+          isMoney
+            ? 'Money by day for 30 days, after refunds'
+            : `Payments by day for 30 days: ${exactCount(total)} in all, ${exactCount(most)} on the best day`
+        }
+        bars={bars}
+        columns={['Payments', 'Money']}
+        tones={['accent']}
+        hasToday
+        formatValue={(value) =>
+          isMoney ? shortUsd(value.toFixed(6)) : Number.isInteger(value) ? shortCount(value) : ''
+        }
+      />
     </Card>
   )
 }

@@ -88,7 +88,7 @@ function Headline({ status, readAt }: { status: ServiceStatus; readAt: number })
   const [dot, border] = tones[isOld ? 'warn' : known.tone]
   const upSeconds = (Date.parse(status.now) - Date.parse(status.startedAt)) / 1_000
   return (
-    <section className={`rounded-2xl border bg-raised px-5 py-5 shadow-card ${border}`}>
+    <section className={`rounded-2xl border bg-raised px-5 py-5 ${border}`}>
       <div className="flex items-start gap-4">
         <span className={`dot mt-2 size-3 shrink-0 rounded-full ${dot}`} aria-hidden="true" />
         <div>
@@ -117,7 +117,7 @@ function grouped(detail: string): string {
   const parts = detail.split('; ').map((part) => {
     const text = part.replace(ADDRESS, '')
     const count = wallets.get(text) ?? 1
-    return count === 1 ? part : `${count} wallets ${text}`
+    return count === 1 ? part : `${count} wallets ${text.replace(/^holds/, 'hold')}`
   })
   return [...new Set(parts)].join('; ')
 }
@@ -135,8 +135,6 @@ const repairs = [
   ['directory', 'Payments go on. It starts again by itself; if it does not, its log says why.'],
   ['facilitator', 'Start the half that settles payments; its log says why it does not answer.'],
 ] as const
-
-const RUNBOOK = 'docs/operations.md'
 
 /** Shows every part of the service with its state, and what to do about one that does not work. */
 function Parts({ status, readAt }: { status: ServiceStatus; readAt: number }) {
@@ -167,8 +165,9 @@ function Parts({ status, readAt }: { status: ServiceStatus; readAt: number }) {
           })}
         </ul>
         <p className="border-t border-line px-5 py-3 text-xs text-muted">
-          For the operator: each fault and its cure stands in the runbook,{' '}
-          <span className="font-mono">{RUNBOOK}</span>, under “Alerts” and “What can fail”.{' '}
+          For the operator: the runbook has a cure for{' '}
+          <TextLink href="/operations#alerts">each alert</TextLink> and for{' '}
+          <TextLink href="/operations#what-can-fail">each fault</TextLink>.{' '}
           <TextLink href="/how-it-works">How a payment settles</TextLink> is for everybody.
         </p>
       </Card>

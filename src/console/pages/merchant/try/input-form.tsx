@@ -22,7 +22,7 @@ export function InputForm({
   onType: (key: string, text: string) => void
 }) {
   return (
-    <div className="grid gap-4 sm:grid-cols-2">
+    <div className="grid gap-4 @md:grid-cols-2">
       {fields.map((field) => {
         const key = keyOf(field)
         return (
@@ -60,7 +60,7 @@ function Control({
   }
   if (kind === 'json' || (kind === 'text' && name === '')) {
     return (
-      <div className="sm:col-span-2">
+      <div className="@md:col-span-2">
         <TextArea {...texts} value={value} onChange={onChange} rows={4} isCode />
       </div>
     )

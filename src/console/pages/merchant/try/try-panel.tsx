@@ -24,14 +24,17 @@ import { type Payer, playWallet, type ShownTerms } from './payment.js'
 import { Result } from './result.js'
 import { endOf, useStanding } from './standing.js'
 
-interface TryPanelProps {
+export interface TryPanelProps {
   merchantId: string
   payTo: string
   endpoint: MerchantEndpoint
-  /** Whether a card around it names the API, and the wallets of the browser are loaded at a press only. */
+  /**
+   * Whether the example of the seller is called unless somebody changes it, and the wallets of the browser are loaded at a
+   * press only.
+   */
   isPlain?: boolean
-  /** The press that opened the panel: with `play` money the call begins at once, and `own` opens the list of wallets. */
-  opened?: 'play' | 'own' | 'fields' | undefined
+  /** Whether a press has opened the panel. If it is plain, play money pays at once, or the list of wallets opens. */
+  isPressed: boolean
 }
 
 /** Calls one API and pays for it with the visitor's wallet. */
@@ -47,21 +50,22 @@ function Panel({
   payTo,
   endpoint,
   isPlain = false,
-  opened,
+  isPressed,
   settings,
   network,
 }: TryPanelProps & { settings: ConsoleSettings; network: ConsoleNetwork }) {
   const shown = shownTerms(network, payTo, endpoint)
   const [attempt, start] = useAttempt({ merchantId, endpoint })
   const [filled, form] = useInput(endpoint)
-  const [payer, wallet] = usePayer(settings, { isEager: !isPlain, opened })
+  const isBegun = isPlain && isPressed
+  const [payer, wallet] = usePayer(settings, { isEager: !isPlain, isBegun })
   if (shown === undefined) return null
   const most = priceText(shown, shown.maxAmount)
   const { livePrice } = endpoint.state
   return (
     <section
       aria-label="Try it"
-      className={`arriving space-y-5 ${isPlain ? '' : 'rounded-xl border border-line bg-paper p-4 sm:p-5'}`}
+      className={`arriving @container w-full space-y-5 rounded-xl border border-line p-4 ${isPlain ? 'bg-raised' : 'bg-paper sm:p-5'}`}
     >
       {!isPlain && (
         <p className="text-sm text-pretty text-muted">
@@ -75,7 +79,14 @@ function Panel({
           More than the listed price is never signed here.
         </Notice>
       )}
-      {form}
+      {isPlain && form !== false ? (
+        <details className="text-sm">
+          <summary className="w-fit text-muted hover:text-ink">Change the call</summary>
+          <div className="mt-3">{form}</div>
+        </details>
+      ) : (
+        form
+      )}
       {wallet}
       <Act
         attempt={attempt}
@@ -83,7 +94,7 @@ function Panel({
         payer={payer}
         filled={filled}
         shown={shown}
-        wasPressed={opened === 'play'}
+        wasPressed={isBegun && settings.devnet}
       />
     </section>
   )
@@ -222,15 +233,15 @@ const OwnWallet = lazyPage(() => import('./own-wallet.js'), 'OwnWallet')
 
 /**
  * Returns who pays, and the controls to choose that: the visitor's own wallet, or on a devnet one with play money. With
- * `isEager` the wallets of the browser are loaded without a press; `opened` is what was pressed before.
+ * `isEager` the wallets of the browser are loaded without a press, and with `isBegun` their list is open.
  */
 function usePayer(
   { devnet }: ConsoleSettings,
-  { isEager, opened }: { isEager: boolean; opened?: 'play' | 'own' | 'fields' | undefined },
+  { isEager, isBegun }: { isEager: boolean; isBegun: boolean },
 ) {
-  const [kind, setKind] = useState<'play' | 'own'>(devnet && opened !== 'own' ? 'play' : 'own')
+  const [kind, setKind] = useState<'play' | 'own'>(devnet ? 'play' : 'own')
   const [own, setOwn] = useState<Payer>()
-  const [isAsked, setIsAsked] = useState(isEager || opened === 'own')
+  const [isAsked, setIsAsked] = useState(isEager || isBegun)
   const ready = own && (() => Promise.resolve(own))
   const controls = (
     <div className="space-y-3">

@@ -44,22 +44,25 @@ export function PaidCheck({
   const canAsk = settings?.paidChecks && sameAddress(address, owner) && payToProof !== null
   return (
     <>
-      <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2 empty:hidden">
-        {delivery !== null && <DeliveryReport delivery={delivery} />}
-        {delivery === null && settings?.paidChecks && (
-          <span className="text-sm text-muted">Arcus has not bought from it yet</span>
-        )}
-        {canAsk && !isWaiting && (
-          <Button
-            size="sm"
-            isBusy={ask.isPending}
-            onClick={() => ask.mutate()}
-            aria-label={`Ask for a paid check of ${name}`}
-          >
-            Ask for a paid check
-          </Button>
-        )}
-      </div>
+      {(delivery !== null || settings?.paidChecks) && (
+        <div className="flex flex-wrap items-center justify-between gap-x-4 gap-y-2">
+          {delivery === null ? (
+            <span className="text-sm text-muted">Arcus has not bought from it yet</span>
+          ) : (
+            <DeliveryReport delivery={delivery} />
+          )}
+          {canAsk && !isWaiting && (
+            <Button
+              size="sm"
+              isBusy={ask.isPending}
+              onClick={() => ask.mutate()}
+              aria-label={`Ask for a paid check of ${name}`}
+            >
+              Ask for a paid check
+            </Button>
+          )}
+        </div>
+      )}
       {isWaiting && (
         <Note level="ok">
           Arcus buys from it within minutes, or as soon as the money of the day allows. You may ask{' '}

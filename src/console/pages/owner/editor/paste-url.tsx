@@ -222,6 +222,8 @@ function Listed({ url }: { url: string }) {
     <p className="text-sm text-muted">
       {isUnknown ? (
         'It is not in the directory yet.'
+      ) : data.entries.some(({ isListed }) => isListed) ? (
+        'It is in the directory.'
       ) : (
         <UntrustedText text={data.message} max={600} />
       )}

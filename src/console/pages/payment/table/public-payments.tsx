@@ -1,3 +1,4 @@
+import { withQuery } from '@arcus/client/calls'
 import type { Settlement } from '@arcus/protocol/answers/activity'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useRef } from 'react'
@@ -5,11 +6,9 @@ import { type PaymentListFilter, paymentListQuery, withNews } from '../../../api
 import { exploreQuery } from '../../../api/queries.js'
 import { useStream } from '../../../api/use-stream.js'
 import { Dot } from '../../../components/badge.js'
-import { Button } from '../../../components/button.js'
 import { Card } from '../../../components/card.js'
-import { Icon } from '../../../components/icons.js'
 import { Loaded, SkeletonRows } from '../../../components/loaded.js'
-import { atomicToUsd } from '../../../format/amounts.js'
+import { CsvLink } from './csv-link.js'
 import {
   type ListedPayments,
   ListedState,
@@ -55,10 +54,10 @@ export function PublicPayments({
           <span className="min-w-24">
             <Dot tone={tone}>{name}</Dot>
           </span>
-          <Button size="sm" onClick={() => save(query.data?.items ?? [])}>
-            <Icon name="down" size={12} />
-            CSV
-          </Button>
+          <CsvLink
+            href={withQuery('/api/payments.csv', { ...filter })}
+            title="The newest 5,000 of these payments"
+          />
         </span>
       </div>
       <Loaded query={query} skeleton={<SkeletonRows count={10} label="Loading the payments" />}>
@@ -105,40 +104,4 @@ function useNews({ filter, turned }: Pick<ListedPayments, 'filter' | 'turned'>) 
       void client.invalidateQueries({ queryKey })
     },
   })
-}
-
-/** Saves the payments of this page as CSV. */
-function save(items: readonly Settlement[]): void {
-  const columns = [
-    'time',
-    'state',
-    'seller',
-    'pay_to',
-    'buyer',
-    'amount',
-    'returned',
-    'token',
-    'network',
-    'transaction',
-  ]
-  const lines = items.map((it) =>
-    [
-      it.at,
-      it.state,
-      it.merchant?.id ?? '',
-      it.payTo,
-      it.payer,
-      atomicToUsd(it.amount),
-      it.refunded === null ? '' : atomicToUsd(it.refunded),
-      it.symbol ?? it.asset,
-      it.network,
-      it.transaction,
-    ].join(','),
-  )
-  const file = new Blob([[columns.join(','), ...lines].join('\r\n')], { type: 'text/csv' })
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(file)
-  link.download = 'payments.csv'
-  link.click()
-  URL.revokeObjectURL(link.href)
 }

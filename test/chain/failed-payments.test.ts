@@ -2,7 +2,6 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { dropped } from '../faults/support/behaviours.js'
 import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { anAccount } from '../support/an-account.js'
@@ -23,12 +22,12 @@ const statusOf = async ({ paymentPayload }: SignedPayment) => {
   return (await world.get(`/payments/eip155:5042/${from}/${nonce}`)).body
 }
 
-/** Makes a claim that fails without a transaction, because nobody simulates it. */
+/** Makes a claim that fails without a transaction, because no wallet can pay for its gas. */
 async function aFailedClaim(): Promise<SignedPayment> {
   const buyer = anAccount()
   await mintUsdc(world.chainUrl, buyer.address, 10_000n)
   const payment = await aSignedPayment({ from: buyer.address, signer: buyer, value: 10_000n })
-  const lift = proxy.fault('eth_estimateGas', dropped)
+  const lift = proxy.fault('eth_getBalance', async () => ({ result: '0x0' }))
   const { body } = await world.post('/settle', payment)
   lift()
   expect(body).toMatchObject({ success: false, transaction: '' })

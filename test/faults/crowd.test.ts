@@ -11,7 +11,13 @@ import {
 import { ConnectionDropped } from './support/rpc-proxy.js'
 import { spread } from './support/spread.js'
 import { submitAsStranger, untilStrangerMined } from './support/stranger.js'
-import { expectAllSettledAndTrue, startWorld, until, type World } from './support/world.js'
+import {
+  betweenClaimAndSignature,
+  expectAllSettledAndTrue,
+  startWorld,
+  until,
+  type World,
+} from './support/world.js'
 
 /** For cases in which every call must learn how the payment ended. */
 const LONG_WAIT = { SETTLE_WAIT_SECONDS: '30' }
@@ -50,16 +56,16 @@ describe('a third party that submits every authorization itself', () => {
     await expectAllSettledAndTrue(world, payments)
   })
 
-  it('before Arcus has simulated it', async () => {
+  it('between its claim and the signature of Arcus', async () => {
     world = await startWorld()
     const payments = await somePayments(5)
     for (const payment of payments) {
-      const lift = world.proxy.onCall('eth_estimateGas', 'before', async () => {
-        lift()
+      const lift = betweenClaimAndSignature(world, payment, async () => {
         await submitAsStranger(world.chainUrl, payment)
         await untilStrangerMined(world.chainUrl)
       })
       const { body } = await world.client.settle(payment)
+      lift()
       expect(body?.success).toBe(true)
     }
     await expectAllSettledAndTrue(world, payments)

@@ -11,6 +11,7 @@ import { startLoad } from './support/replicas.js'
 import { ConnectionDropped, type Phase } from './support/rpc-proxy.js'
 import {
   auditWorld,
+  betweenClaimAndSignature,
   expectAllSettledAndTrue,
   startWorld,
   until,
@@ -31,7 +32,12 @@ describe('a process that dies', () => {
   it('between claim and signature leaves a payment that the next start sends', async () => {
     world = await startWorld()
     const payment = await aSignedPayment()
-    await settleAndDieAt('eth_estimateGas', 'before', [payment])
+    const lift = betweenClaimAndSignature(world, payment, async () => {
+      await world.service().crash()
+      throw new ConnectionDropped()
+    })
+    expect((await world.client.settle(payment)).body).toBeUndefined()
+    lift()
     expect(await auditWorld(world)).toMatchObject({ onChain: 0 })
     await restartAndProve([payment])
   })

@@ -38,6 +38,8 @@ export interface Intent {
   balance: bigint
   /** The newest block at this moment. Once the payment is claimed, its use in a later block counts as settled. */
   seenBlock: number
+  /** The block whose facts show all that the token asks of the payment; absent where only a simulation shows it. */
+  provenInBlock: number | undefined
   /** The row of an earlier settlement that failed. */
   failedJob: Job | undefined
   /** Names the network address that brought it; '' within the process. */
@@ -72,6 +74,8 @@ export interface PaymentMethod {
   asker?: Address
   /** Returns the permit of the token that must go with the payment, as far as these facts show. */
   permitFor(payment: ParsedPayment, facts: PaymentFacts): TokenPermit | undefined
+  /** Returns whether these facts show all that the token asks of the payment, so that a simulation adds nothing. */
+  isProvenBy(payment: ParsedPayment, facts: PaymentFacts, network: Network): boolean
   /** Returns the gas it takes, in units of gas; `undefined` for that of a plain payment. */
   gasOf(permit: TokenPermit | undefined): bigint | undefined
   /** Returns the transaction that settles it. */
@@ -90,6 +94,10 @@ const byEip3009: PaymentMethod = {
     findUse(expectedOf(payment), afterBlock, headBlock),
   toRecoverable: (signature) => signature,
   permitFor: () => undefined,
+  isProvenBy({ asset }, { payerHasCode }, { terms }) {
+    const token = terms.tokens.get(asset)
+    return !payerHasCode && token !== undefined && token.hasBlocklist && token.hasPause
+  },
   gasOf: () => undefined,
   callOf: (
     { payment, signature },
@@ -133,6 +141,7 @@ const byPermit2: PaymentMethod = {
     const isNeeded = allowance < payment.amount && permit !== 'malformed'
     return isNeeded ? permit : undefined
   },
+  isProvenBy: () => false,
   gasOf: (permit) => permit2Gas(permit !== undefined),
   callOf(
     { payment, signature, permit },

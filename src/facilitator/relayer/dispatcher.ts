@@ -67,6 +67,7 @@ export class Dispatcher {
   /** Announces a job that is still being verified; the caller calls back when it was added, or will not be. */
   expect(): () => void {
     this.#expected++
+    this.#freeLanes()[0]?.expectPayment()
     return () => {
       this.#expected--
       if (this.#expected === 0) this.#dispatch()

@@ -116,6 +116,8 @@ export interface TrackedJob extends JobProfile {
   /** The number of new transactions sent because an earlier one did not decide it. */
   resends: number
   queuedAt: number
+  /** The block whose facts showed all that the chain asks of it; `undefined` where only a simulation does. */
+  provenInBlock: number | undefined
   /** When it could first not be sent although its turn had come, Unix milliseconds. */
   troubledAt?: number
   /** A receipt shows that it is settled, and that outcome is being written. */
@@ -290,6 +292,7 @@ export class TrackedJobs {
       isRefusedByAll: false,
       resends: 0,
       queuedAt: this.#now(),
+      provenInBlock: undefined,
       isSettled: false,
       withdrawnAs: undefined,
       leaveOpenClaims: isWaiting(job) ? this.#countOpen(job, profile) : () => {},

@@ -62,6 +62,9 @@ interface PreparationOptions extends Pick<RelayerContext, 'rpc' | 'feed' | 'guar
 /** A plain payment takes about a tenth of this; more means that the token misbehaves. */
 const SINGLE_GAS_CAP = 1_000_000n
 
+/** A proof by facts counts for so long after the job was claimed, milliseconds: an idle feed sees blocks late. */
+const PROOF_MS = 500
+
 export function createPreparation(options: PreparationOptions): Preparation {
   const { rpc, feed, gas, waste, queue, keeper, examiner, now } = options
 
@@ -98,6 +101,9 @@ export function createPreparation(options: PreparationOptions): Preparation {
   async function simulate(from: Address, members: TrackedJob[]) {
     const [only] = members
     if (only === undefined) return { members, gasLimit: 0n }
+    if (members.every(isProven)) {
+      return { members, gasLimit: members.length > 1 ? gas.batchLimit(members) : gas.aloneLimit() }
+    }
     if (members.length === 1) return simulateAlone(from, only)
     const gasLimit = gas.batchLimit(members)
     const [results] = await Promise.all([
@@ -105,6 +111,12 @@ export function createPreparation(options: PreparationOptions): Preparation {
       waste.readCodes(members),
     ])
     return { members: dropFailed(members, results), gasLimit }
+  }
+
+  /** Returns whether facts of the newest block have just shown all that the chain asks of the job. */
+  function isProven({ provenInBlock = -1, isAlone, queuedAt }: TrackedJob): boolean {
+    const isNewest = provenInBlock >= (feed.latest()?.number ?? Number.POSITIVE_INFINITY)
+    return !isAlone && isNewest && now() - queuedAt <= PROOF_MS
   }
 
   async function simulateAlone(from: Address, only: TrackedJob) {

@@ -26,8 +26,11 @@ import { Waste, type WasteLimits } from './waste.js'
 export interface Relayer {
   network: string
   addresses: readonly [Address, ...Address[]]
-  /** Works on a claimed job, once; `untilDecided` resolves with its outcome. */
-  submit(job: Job): void
+  /**
+   * Works on a claimed job, once; `untilDecided` resolves with its outcome. Facts of `provenInBlock`, if given, showed all
+   * that the chain asks of it.
+   */
+  submit(job: Job, provenInBlock?: number): void
   /** Announces a payment that is being verified, so that others may wait for it; the caller calls back when it was submitted or will not be. */
   expect(): () => void
   /** Resolves with the row when it is confirmed or failed; with `undefined` when another process works on it by now. */
@@ -105,8 +108,11 @@ export function createRelayer(options: RelayerOptions): Relayer {
   return {
     network,
     addresses: lanes.map((lane) => lane.address) as [Address, ...Address[]],
-    submit(job) {
-      if (!jobs.isTracking(job) && !jobExchange.passOn(job)) queue.add(jobs.track(job))
+    submit(job, provenInBlock) {
+      if (jobs.isTracking(job) || jobExchange.passOn(job)) return
+      const entry = jobs.track(job)
+      entry.provenInBlock = provenInBlock
+      queue.add(entry)
     },
     expect: () => dispatcher.expect(),
     untilDecided: (job) => jobs.until(job, isDecided),

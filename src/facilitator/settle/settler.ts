@@ -427,7 +427,9 @@ function createJobObtainer(options: SettlerOptions) {
       const { failedJob } = intent
       const job = newJob(intent, now())
       return covered(intent, job, () =>
-        failedJob === undefined ? claim(job, request) : reopen(job, failedJob, request),
+        failedJob === undefined
+          ? claim(job, request, intent)
+          : reopen(job, failedJob, request, intent),
       )
     }
     const { receipt, failedJob } = result
@@ -454,21 +456,21 @@ function createJobObtainer(options: SettlerOptions) {
     return make().finally(uncount)
   }
 
-  async function claim(job: NewJob, request: IdentifiedRequest) {
+  async function claim(job: NewJob, request: IdentifiedRequest, intent: Intent) {
     const { idempotencyKey, identifierKey } = request
     const claim = await journal.claim(job, idempotencyKey, now(), identifierKey)
     if (claim.state === 'keyConflict') return findConflict(request)
-    return claim.state === 'held' ? 'raced' : begin(claim.job, request)
+    return claim.state === 'held' ? 'raced' : begin(claim.job, request, intent)
   }
 
-  async function reopen(job: NewJob, failed: Job, request: SettleRequest) {
+  async function reopen(job: NewJob, failed: Job, request: SettleRequest, intent: Intent) {
     const reopened = await journal.reopen(failed, job, now())
-    return reopened === undefined ? 'raced' : begin(reopened, request)
+    return reopened === undefined ? 'raced' : begin(reopened, request, intent)
   }
 
-  function begin(job: Job, { onClaimed }: SettleRequest): ObtainedJob {
+  function begin(job: Job, { onClaimed }: SettleRequest, { provenInBlock }: Intent): ObtainedJob {
     onClaimed?.(job.id)
-    relayers.get(job.network)?.submit(job)
+    relayers.get(job.network)?.submit(job, provenInBlock)
     return { job, isOurs: true }
   }
 

@@ -134,6 +134,9 @@ class PaymentChecks {
       isAlone: facts.payerHasCode,
       permit: asked.method.permitFor(payment, facts),
       balance: facts.balance,
+      provenInBlock: asked.method.isProvenBy(payment, facts, asked.network)
+        ? facts.blockNumber
+        : undefined,
       seenBlock: Math.max(facts.blockNumber, asked.network.headBlock()),
       failedJob: row,
       caller: purpose.caller ?? '',

@@ -170,3 +170,23 @@ export async function until(
     await pause(5)
   }
 }
+
+/**
+ * Does something between the claim of a payment and the signature of its transaction, once. The gas money of the wallet is
+ * the last thing that is asked for before. Returns how to lift the hold.
+ */
+export function betweenClaimAndSignature(
+  { proxy, client }: World,
+  payment: SignedPayment,
+  act: () => Promise<void>,
+): () => void {
+  const actOnceClaimed = async () => {
+    await until('it is claimed', async () => (await client.findPayment(payment)) !== undefined)
+    await act()
+  }
+  let acted: Promise<void> | undefined
+  return proxy.onCall('eth_getBalance', 'before', () => {
+    acted ??= actOnceClaimed()
+    return acted
+  })
+}

@@ -111,6 +111,8 @@ export interface PaymentWish {
   validBefore?: number
   /** Its payer was found to run code when it was verified. */
   isAlone?: boolean
+  /** The block whose facts showed all that the chain asks of it. */
+  provenInBlock?: number
   /** What another kind of job would say about it. */
   profile?: Partial<JobProfile>
   /** What it would move, where it must move what its gas costs; 6-decimal units. */
@@ -301,7 +303,7 @@ async function startProcess(
     /** Claims a payment and hands it to the relayer. `row` is what the journal says of it now. */
     async pay(payment: PaymentWish = {}) {
       const job = await claim(payment)
-      relayer.submit(job)
+      relayer.submit(job, payment.provenInBlock)
       return { job, row: () => journal.findJobById(job.id) as Promise<Job> }
     },
     /** Claims payments, and hands them to the relayer at the same moment: they may share a transaction. */
@@ -309,7 +311,7 @@ async function startProcess(
       const haveCome = relayer.expect()
       const jobs: Job[] = []
       for (const payment of payments) jobs.push(await claim(payment))
-      for (const job of jobs) relayer.submit(job)
+      for (const [i, job] of jobs.entries()) relayer.submit(job, payments[i]?.provenInBlock)
       haveCome()
       return jobs.map((job) => ({ job, row: () => journal.findJobById(job.id) as Promise<Job> }))
     },

@@ -48,6 +48,8 @@ type ClosedBy = (typeof closedBy)[keyof typeof closedBy]
 /** A transaction that only fills its slot. */
 const NO_OP_GAS = 21_000n
 const SEND_TIMEOUT_MS = 5_000
+/** Gas money that was read this long ago, milliseconds, is read again. */
+const BALANCE_MS = 500
 const NOT_TAKEN = 'the chain node answered something other than the hash of the transaction'
 /** Refusals after which no node may have the transaction; the others have a repair that sends another at once. */
 const mayBeNowhere = new Set<SendProblem>([
@@ -83,6 +85,8 @@ export class Lane {
   /** Everything that an earlier process left is resumed. */
   #isReady = false
   #closed: ClosedBy | undefined
+  /** The gas money that is read for the next payment, and when that began. */
+  #balance: { read: Promise<bigint | undefined>; readAt: number } | undefined
   /** Sends of one wallet go out one after another, so that a node sees its nonces in order. */
   #sending: Promise<void> = Promise.resolve()
 
@@ -135,11 +139,22 @@ export class Lane {
     return this.#options.slots.find(hash) !== undefined
   }
 
-  /** Reads the gas money of an idle wallet, 18-decimal units; `undefined` where sending will show it. Never rejects. */
-  async readBalance(): Promise<bigint | undefined> {
+  /** Begins to read the gas money of an idle wallet, for the payment that it is about to get. */
+  expectPayment(): void {
     const { slots, rpc } = this.#options
-    if (slots.open().length > 0) return undefined
-    return readGasMoney(rpc, this.address).catch(() => undefined)
+    const isRead = this.#balance !== undefined && steadyMs() - this.#balance.readAt < BALANCE_MS
+    if (isRead || slots.open().length > 0) return
+    const read = readGasMoney(rpc, this.address).catch(() => undefined)
+    this.#balance = { read, readAt: steadyMs() }
+  }
+
+  /** Returns the gas money of an idle wallet, 18-decimal units; `undefined` where sending will show it. Never rejects. */
+  readBalance(): Promise<bigint | undefined> {
+    if (this.#options.slots.open().length > 0) return Promise.resolve(undefined)
+    this.expectPayment()
+    const read = this.#balance?.read
+    this.#balance = undefined
+    return read ?? Promise.resolve(undefined)
   }
 
   // The lease: without it nothing is signed or sent.

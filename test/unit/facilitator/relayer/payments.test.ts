@@ -20,6 +20,16 @@ async function aRelayer(wish: RelayerWish = {}) {
   return { world, chain: world.chain, ...process }
 }
 
+/** The nodes cannot serve a method from now on. Returns the function that lets them. */
+function without({ nodes }: ReturnType<typeof aWorld>, method: string): () => void {
+  for (const node of nodes) node.lacks = method
+  return () => {
+    for (const node of nodes) node.lacks = undefined
+  }
+}
+
+const pause = (ms: number) => new Promise<void>((resolve) => void setTimeout(resolve, ms))
+
 const many = (count: number, wish: PaymentWish = {}) => Array.from({ length: count }, () => wish)
 
 describe('a payment', () => {
@@ -73,6 +83,50 @@ describe('a payment', () => {
     })
   })
 
+  it('that the facts of the newest block prove is sent without a simulation', async () => {
+    const { world, chain, pay } = await aRelayer()
+    without(world, 'eth_estimateGas')
+    const { row } = await pay({ provenInBlock: chain.head().number })
+    await pass(0)
+    // The guess before the first receipt and 15 percent, and the creation of an account.
+    expect(chain.pool()[0]?.gas).toBe(163_000n)
+    await pass(600)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it.each<[string, PaymentWish]>([
+    ['that nothing proves', {}],
+    ['that an older block proved', { provenInBlock: 1 }],
+    ['of an account that runs code', { provenInBlock: 5, isAlone: true }],
+  ])('%s waits for a node that simulates it', async (_what, wish) => {
+    const { world, chain, pay } = await aRelayer()
+    await pass(2_500)
+    expect(chain.head().number).toBe(5)
+    const restore = without(world, 'eth_estimateGas')
+    const { row } = await pay(wish)
+    await pass(300)
+    expect(chain.pool()).toEqual([])
+    restore()
+    await pass(1_000)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it('is simulated where it has waited since it was proved, though no block was seen', async () => {
+    const { world, pay } = await aRelayer()
+    world.store.before = async (method) => {
+      if (method === 'recordAttempt') await pause(700)
+    }
+    await pay()
+    await pass(10)
+    const restore = without(world, 'eth_estimateGas')
+    const { row } = await pay({ provenInBlock: 1_000 })
+    await pass(1_200)
+    expect(await row()).toMatchObject({ state: 'queued' })
+    restore()
+    await pass(3_000)
+    expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
   it('waits until the chain takes it, where it is not valid yet by either clock', async () => {
     const { pay, happened } = await aRelayer()
     const { row } = await pay({ validAfter: Math.floor(Date.now() / 1000) + 3 })
@@ -96,6 +150,32 @@ describe('a payment', () => {
 })
 
 describe('payments that come together', () => {
+  it('are sent without a simulation where the facts of the newest block prove all of them', async () => {
+    const { world, chain, payAll } = await aRelayer()
+    const restore = without(world, 'eth_call')
+    const provenInBlock = chain.head().number
+    const proven = await payAll(many(3, { provenInBlock }))
+    await pass(1_000)
+    for (const { row } of proven) expect(await row()).toMatchObject({ state: 'confirmed' })
+    const mixed = await payAll([{}, { provenInBlock: chain.head().number }])
+    await pass(0)
+    expect(chain.pool()).toEqual([])
+    restore()
+    await pass(1_000)
+    for (const { row } of mixed) expect(await row()).toMatchObject({ state: 'confirmed' })
+  })
+
+  it('leave out what has become unpayable since it was proved, and it is refused', async () => {
+    const { world, chain, payAll } = await aRelayer()
+    const provenInBlock = chain.head().number
+    const payer = world.anAccount(1_000)
+    const [poor, other] = await payAll([{ payer, provenInBlock }, { provenInBlock }])
+    chain.change(({ tokens }) => tokens.set(`${usdc}/${payer}`, 0n))
+    await pass(2_000)
+    expect(await poor?.row()).toMatchObject({ state: 'failed', reason: 'insufficientBalance' })
+    expect(await other?.row()).toMatchObject({ state: 'confirmed' })
+  })
+
   it('share one transaction, and its cost to the last unit', async () => {
     const { chain, payAll, happened } = await aRelayer()
     const payments = await payAll(many(11))

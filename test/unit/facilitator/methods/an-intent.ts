@@ -11,6 +11,7 @@ export function anIntent(changes: Partial<Intent> = {}): Intent {
     isAlone: false,
     permit: undefined,
     balance: payment.amount,
+    provenInBlock: undefined,
     seenBlock: 41,
     failedJob: undefined,
     caller: '',

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 /** Processor time of a process since its start, in seconds, as Linux reports it. */
 export interface ProcessorTime {
-  /** Of all its threads. */
+  /** The time of all its threads. */
   all: number
-  /** Of the thread that it began with. */
+  /** The time of the thread that it began with. */
   main: number
 }
 

@@ -41,7 +41,7 @@ const CORES = 2
 /** Arc: half a second, 30 M gas, and the gas of a settle in a batch. */
 const BLOCK_ROOM_A_SECOND = (2 * 30_000_000) / 42_543
 
-/** Of one settle, unless it is a pace or a share. Times are seconds. */
+/** The work of one settle by kind, seconds and counts; a pace and a share are those of the run. */
 type Work = Record<string, number>
 
 if (!existsSync('dist/main.js')) throw new Error('run `npm run build` first')

@@ -59,7 +59,7 @@ const vitest = await createVitest(
   { resolve: { tsconfigPaths: true }, server: { watch: null } },
 )
 await vitest.standalone()
-// With all that the tests started: this process leads their group.
+// This process leads the group of all that the tests started.
 process.on('disconnect', () => process.kill(-process.pid, 'SIGKILL'))
 process.on('message', ({ changed, tests }: Request) => {
   if (changed !== undefined) vitest.invalidateFile(join(root, changed))

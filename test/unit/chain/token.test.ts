@@ -36,7 +36,7 @@ const separatorOf = (name: string, version = '2'): Hex =>
     }),
   )
 
-/** What a token of Circle answers. */
+/** The answers of a token of Circle. */
 const usual = {
   name: 'EURC',
   version: '2',

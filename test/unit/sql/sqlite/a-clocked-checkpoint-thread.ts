@@ -14,7 +14,7 @@ Object.assign(globalThis, {
 clock.onmessage = ({ data }) => {
   now = data as number
   check()
-  // What it is asked to report comes after all that it says by itself.
+  // Its report comes after all that it says by itself.
   parentPort?.postMessage({ kind: 'fault', error: `checked at ${now}` })
 }
 

@@ -29,11 +29,11 @@ export interface TryPanelProps {
   payTo: string
   endpoint: MerchantEndpoint
   /**
-   * Whether the example of the seller is called unless somebody changes it, and the wallets of the browser are loaded at a
-   * press only.
+   * True where the panel calls the example of the seller unless somebody changes it, and loads the wallets of the browser
+   * at a press only.
    */
   isPlain?: boolean
-  /** Whether a press has opened the panel. If it is plain, play money pays at once, or the list of wallets opens. */
+  /** True once a press has opened the panel. If it is plain, play money pays at once, or the list of wallets opens. */
   isPressed: boolean
 }
 

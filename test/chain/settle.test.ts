@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
+import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
 import {
   aSignedPayment,
   nowSeconds,
@@ -12,10 +13,20 @@ import {
 import { type Answer, startWorld, type World } from '../support/arcus.js'
 
 let world: World
+let proxy: RpcProxy
 beforeAll(async () => {
-  world = await startWorld({ env: { RATE_LIMIT_MAX: '0' } })
+  world = await startWorld({
+    env: { RATE_LIMIT_MAX: '0' },
+    async between(chainUrl) {
+      proxy = await startRpcProxy(chainUrl)
+      return proxy.url
+    },
+  })
 })
-afterAll(() => world.stop())
+afterAll(async () => {
+  await world.stop()
+  await proxy.close()
+})
 
 const used = reasons.nonceAlreadyUsed.code
 const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)
@@ -28,6 +39,14 @@ const lookUp = ({ paymentPayload }: SignedPayment) => {
 const successes = (answers: Answer[]) => answers.filter(({ body }) => body.success)
 
 describe('one payment, one transfer, one success', () => {
+  it('of an account asks the node for its facts and for no simulation', async () => {
+    const before = proxy.count('eth_estimateGas')
+    const answers = []
+    for (let i = 0; i < 5; i++) answers.push(await settle(await aSignedPayment()))
+    expect(successes(answers)).toHaveLength(5)
+    expect(proxy.count('eth_estimateGas') - before).toBe(0)
+  })
+
   it('of twenty identical settles at once one gets success, the others the same hash', async () => {
     const before = await merchantBalance()
     const payment = await aSignedPayment()

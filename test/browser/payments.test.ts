@@ -109,6 +109,7 @@ describe('the page of payments', () => {
     await panel.getByText('$0.70 returned').waitFor()
     await panel.getByRole('link', { name: 'Timeline, receipt and proof' }).click()
     await page.getByText('The seller gave $0.70 back and kept $0.077. Both are final.').waitFor()
+    expect(await page.title()).toBe('Payment of $0.777, settled · Arcus')
     expect(await seriousFindings(page)).toEqual([])
     expect(await page.evaluate(overflow)).toBe(0)
     await page.goto(`${place}/receipt`)

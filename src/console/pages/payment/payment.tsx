@@ -12,9 +12,9 @@ import { Fact } from '../../components/facts.js'
 import { Money, Usd } from '../../components/figures.js'
 import { Loaded, Skeleton } from '../../components/loaded.js'
 import { Moment } from '../../components/moment.js'
-import { PageTitle } from '../../components/page.js'
+import { PageTitle, useTitle } from '../../components/page.js'
 import { Hex, UntrustedText } from '../../components/untrusted-text.js'
-import { duration, exactCount } from '../../format/amounts.js'
+import { atomicToUsd, duration, exactCount, shortMoney } from '../../format/amounts.js'
 import { failureText } from '../../format/failures.js'
 import { absoluteTime } from '../../format/moments.js'
 import { paymentStates } from '../../format/payment-states.js'
@@ -127,6 +127,7 @@ function PaymentLine({ payment }: { payment: PaymentStatus }) {
 /** Everything that is known about a payment: from whom, for what, when, and its proofs. */
 function PaymentCard({ payment }: { payment: PaymentStatus }) {
   const { name, meaning, tone } = paymentStates[payment.state]
+  useTitle(`Payment of ${shortMoney(atomicToUsd(payment.amount), payment)}, ${name.toLowerCase()}`)
   return (
     <div className="grid items-start gap-8 lg:grid-cols-[minmax(0,5fr)_minmax(0,3fr)]">
       <Card>

@@ -166,6 +166,8 @@ interface Wallet {
 
 /** A wallet that cannot pay for this much gas cannot settle. */
 export const LEAST_GAS = 500_000n
+/** The millionth of a dollar in 18-decimal units: people are shown no less. */
+const MILLIONTH = 10n ** 12n
 /** Alerts of `deploy/prometheus` have the same bounds. */
 export const LOW_RUNWAY_DAYS = 7
 const SHORT_RUNWAY_DAYS = 1
@@ -208,7 +210,7 @@ export async function checkWallets(
 
 function checkWallet({ address, balance, closed, isBlocklisted }: Wallet, needed: bigint) {
   if (balance === undefined) return { isUsable: false, detail: `${address} cannot be read` }
-  const shown = `${address} holds ${formatNative(balance)} USDC`
+  const shown = `${address} holds ${formatNative(balance - (balance % MILLIONTH))} USDC`
   if (isBlocklisted) return { isUsable: false, detail: `${shown}, blocked by the token` }
   if (closed !== undefined) return { isUsable: false, detail: `${shown}, closed: ${closed}` }
   const isUsable = balance > 0n && balance > needed

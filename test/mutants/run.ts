@@ -60,7 +60,7 @@ const DRAWN_BY_GATE = 30
 const GATE_MS = 8 * 60_000
 
 /** The share that is noticed at least of the faults that were tried and did not time out. Nine of ten are the aim. */
-const FLOOR = 0.5
+const FLOOR = 0.6
 
 interface Fault extends Mutant {
   tests: readonly string[]

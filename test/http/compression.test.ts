@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 import { brotliDecompressSync } from 'node:zlib'
 import { expect, it } from 'vitest'
 import { createLogger } from '../../src/app/logger.js'
-import { installCompression } from '../../src/http/headers.js'
+import { installCompression } from '../../src/http/compression.js'
 import { createServer } from '../../src/http/server.js'
 
 /** Node's pool has four threads, and each of these jobs keeps one busy for a second or so. */

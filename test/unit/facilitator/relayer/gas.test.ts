@@ -71,12 +71,12 @@ describe('gas before the first receipt', () => {
     expect(createGasModel(50_000n).perPayment()).toBe(110_000n)
   })
 
-  it('has a margin, the overhead of the batch, and the creation of recipients', () => {
+  it('has a margin, the overhead of the batch, and what new recipients cost', () => {
     const model = createGasModel(40_000n)
-    expect(model.batchLimit(members('a'))).toBe(115_000n + 25_000n + 80_000n)
-    expect(model.batchLimit(members('a', 'b'))).toBe(230_000n + 50_000n + 80_000n)
-    expect(model.batchLimit(members('a', 'a'))).toBe(230_000n + 25_000n + 80_000n)
-    expect(model.singleLimit(100_000n)).toBe(140_000n)
+    expect(model.batchLimit(members('a'))).toBe(115_000n + 45_000n + 80_000n)
+    expect(model.batchLimit(members('a', 'b'))).toBe(230_000n + 90_000n + 80_000n)
+    expect(model.batchLimit(members('a', 'a'))).toBe(230_000n + 45_000n + 80_000n)
+    expect(model.singleLimit(100_000n)).toBe(160_000n)
   })
 })
 
@@ -109,11 +109,27 @@ describe('gas learnt from receipts', () => {
     expect(model.perPayment()).toBeLessThan(119_000n)
   })
 
-  it('no longer adds the creation of recipients it has paid', () => {
+  it('no longer adds what new recipients cost for those that it has paid', () => {
     const model = createGasModel(40_000n)
     const before = model.batchLimit(members('a', 'b'))
     model.learn(100_000n, ['a'])
-    expect(before - model.batchLimit(members('a', 'b'))).toBe(25_000n)
+    expect(before - model.batchLimit(members('a', 'b'))).toBe(45_000n)
+  })
+
+  it('is enough for a new recipient where only old ones were paid', () => {
+    const model = createGasModel(35_000n)
+    // Circle's token: a payment alone, and one in a multicall, to a recipient that holds something.
+    const [alone, shared] = [77_300n, 49_420n]
+    for (let i = 0; i < 300; i++) {
+      model.learn(alone, ['a'])
+      model.learn(21_000n + 2n * shared, ['a', 'b'])
+    }
+    // The slot of a balance and the creation of an account.
+    const newRecipient = 17_100n + 25_000n
+    expect(model.aloneLimit()).toBeGreaterThan(alone + newRecipient)
+    const fresh = Array.from({ length: 50 }, (_, i) => `fresh ${i}`)
+    const needed = 21_000n + 50n * (shared + newRecipient)
+    expect(model.batchLimit(members(...fresh))).toBeGreaterThan(needed)
   })
 
   it('forgets recipients before they are too many', () => {
@@ -122,7 +138,7 @@ describe('gas learnt from receipts', () => {
     const known = model.batchLimit(members('a'))
     const payTos = Array.from({ length: 10_000 }, (_, i) => `payTo ${i}`)
     model.learn(21_000n + 10_000n * 100_000n, payTos)
-    expect(model.batchLimit(members('a')) - known).toBe(25_000n)
+    expect(model.batchLimit(members('a')) - known).toBe(45_000n)
   })
 
   it('is not changed by a transaction without members', () => {

@@ -65,9 +65,14 @@ interface WaitingGroup {
 
 const emptyGroup = (): WaitingGroup => ({ groups: new Map(), jobs: new Set() })
 
-/** Returns by what a job takes turns, the outermost group first. */
-function groupsOf({ standing, caller, payTo, payer }: TrackedJob): string[] {
-  return standing === 'none' ? ['newcomers', caller, payTo, payer] : [payTo, caller, payer]
+/**
+ * Returns by what a job takes turns, the outermost group first. What travels alone takes turns apart from what shares, or a
+ * caller that is served in shared transactions would never be first among those that travel alone.
+ */
+function groupsOf(entry: TrackedJob): string[] {
+  const { standing, caller, payTo, payer } = entry
+  const how = isAlone(entry) ? 'alone' : 'shared'
+  return standing === 'none' ? [how, 'newcomers', caller, payTo, payer] : [how, payTo, caller, payer]
 }
 
 /** Returns the jobs in the order of the turns, at most so many of each payer. */

@@ -60,6 +60,21 @@ describe('the order of the turns', () => {
     expect([take(), take(), take()]).toEqual(['0', 'b', 'a'])
   })
 
+  it('keeps the turn of a caller for what travels alone, while others of its payments are served', () => {
+    const crowd = ['v', 'w', 'x', 'y'].flatMap((caller) =>
+      [1, 2, 3].map((i) => ({ id: `${caller}${i}`, caller, isSingle: true })),
+    )
+    const { take } = aQueue(
+      ...crowd,
+      { id: 'single', caller: 'z', isSingle: true },
+      ...[1, 2, 3, 4, 5].map((i) => ({ id: `${i}`, caller: 'z' })),
+    )
+    const shares = (it: TrackedJob) => it.isSingle !== true
+    const rounds = [1, 2, 3, 4, 5].map(() => [take(1, shares), take(1, (it) => !shares(it))])
+    expect(rounds.map(([shared]) => shared)).toEqual(['1', '2', '3', '4', '5'])
+    expect(rounds.map(([, single]) => single)).toEqual(['v1', 'w1', 'x1', 'y1', 'single'])
+  })
+
   it('keeps the turn of a payer whose job is taken out without being sent', () => {
     const served = aQueue({ id: '1', payer: 'p' }, { id: '2', payer: 'p' }, { id: 'a', payer: 'q' })
     served.take()

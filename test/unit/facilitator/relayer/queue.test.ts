@@ -60,6 +60,19 @@ describe('the order of the turns', () => {
     expect([take(), take(), take()]).toEqual(['0', 'b', 'a'])
   })
 
+  it.each(['none', 'known'] as const)(
+    'puts a crowd of addresses behind their block: %s',
+    (standing) => {
+      const crowd = [1, 2, 3].map((i) => ({ id: `${i}`, caller: `192.0.2.${i}`, standing }))
+      const others = ['198.51.100.1', '2001:db8:1::/48', '2001:db8:2::/48', '']
+      const { take } = aQueue(
+        ...crowd,
+        ...others.map((caller, i) => ({ id: 'abcd'[i] as string, caller, standing })),
+      )
+      expect(Array.from({ length: 7 }, () => take())).toEqual(['1', 'a', 'b', 'c', 'd', '2', '3'])
+    },
+  )
+
   it('keeps the turn of a caller for what travels alone, while others of its payments are served', () => {
     const crowd = ['v', 'w', 'x', 'y'].flatMap((caller) =>
       [1, 2, 3].map((i) => ({ id: `${caller}${i}`, caller, isSingle: true })),

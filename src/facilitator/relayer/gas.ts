@@ -74,7 +74,8 @@ export function createGasModel(plainTransferGas?: bigint) {
   // An authorization adds the slot of its nonce, the signature check and calldata to a plain transfer.
   const firstGuess = plainTransferGas === undefined ? FIRST_GUESS : plainTransferGas + 60_000n
   const most = 2n * firstGuess
-  let shared = firstGuess
+  // The base of a transaction is not part of what a member takes.
+  let shared = firstGuess - TRANSACTION_BASE
   let alone = firstGuess
   const known = new Set<string>()
 

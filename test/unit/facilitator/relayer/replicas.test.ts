@@ -293,7 +293,7 @@ it('of a block a process gives one payer a share by the number of its wallets', 
   chain.isHalted = true
   await first.payAll(Array(300).fill({ payer: world.anAccount() }))
   await pass(900)
-  expect(first.happened.signed.flatMap(({ ids }) => ids)).toHaveLength(109)
+  expect(first.happened.signed.flatMap(({ ids }) => ids)).toHaveLength(132)
 })
 
 describe('a payment that waits for a wallet of this process', () => {

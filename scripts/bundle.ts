@@ -29,7 +29,9 @@ export async function bundleService(outDir: string, { forDevelopers = false } = 
     root,
     logLevel: 'warn',
     resolve: { tsconfigPaths: true },
-    plugins: [keepModuleUrls(), ...(forDevelopers ? [] : [leaveOutDevelopers()])],
+    // The letters that look alike would be a function each otherwise.
+    json: { namedExports: false },
+    plugins: [keepModuleUrls(), keepNarrow(), ...(forDevelopers ? [] : [leaveOutDevelopers()])],
     ssr: { noExternal: true, external },
     build: {
       ssr: true,
@@ -42,7 +44,12 @@ export async function bundleService(outDir: string, { forDevelopers = false } = 
       license: { fileName: 'licenses.md' },
       rolldownOptions: {
         input: Object.fromEntries(entries.map((name) => [name, `${sources}${name}.ts`])),
-        output: { entryFileNames: '[name].js', chunkFileNames: 'chunks/[name]-[hash].js' },
+        output: {
+          entryFileNames: '[name].js',
+          chunkFileNames: 'chunks/[name]-[hash].js',
+          // Each thread keeps the text of all that it runs.
+          comments: { legal: true, annotation: false, jsdoc: false },
+        },
       },
     },
   })
@@ -64,6 +71,31 @@ function leaveOutDevelopers(): Plugin {
   return {
     name: 'leave-out-developers',
     load: (id) => (files.includes(id) ? 'export const command = undefined' : undefined),
+  }
+}
+
+/** Matches a character that does not fit into a byte, with the backslashes before it. */
+const WIDE = /(\\*)([^\0-\xff])/gu
+
+/** Writes characters that do not fit into a byte as escapes. The code means the same, tagged templates apart. */
+export function escapeWide(code: string): string {
+  return code.replace(WIDE, (_, slashes: string, character: string) => {
+    const hex = (character.codePointAt(0) as number).toString(16)
+    const escaped = hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
+    // A backslash before the character itself means nothing, and would end the meaning of this one.
+    return slashes.slice(0, slashes.length - (slashes.length % 2)) + escaped
+  })
+}
+
+/** Keeps a script at a byte for a character. One wider character doubles the memory of all of it, in each thread. */
+function keepNarrow(): Plugin {
+  return {
+    name: 'keep-narrow',
+    generateBundle(_options, bundle) {
+      for (const file of Object.values(bundle)) {
+        if (file.type === 'chunk') file.code = escapeWide(file.code)
+      }
+    },
   }
 }
 

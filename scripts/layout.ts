@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { basename, dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { CONSOLE_FOLDER } from '../src/http/console-folder.js'
 import { external } from './bundle.js'
 import { readBill } from './sbom.js'
 
@@ -39,7 +40,7 @@ const INSTALLERS = ['prebuild-install', 'node-addon-api']
 
 /** Writes the layout. Throws where the build is missing or the folder holds anything. */
 export function writeLayout(folder: string): void {
-  if (!existsSync(join(root, 'dist/console/index.html'))) {
+  if (!existsSync(join(root, CONSOLE_FOLDER, 'index.html'))) {
     throw new Error('There is no build: run `npm run build` first.')
   }
   mkdirSync(folder, { recursive: true })
@@ -161,7 +162,8 @@ function isCompiledPart(path: string): boolean {
 
 /** Joins the licences of what is bundled and of what is installed, in the form of Vite. */
 function licensesOf(paths: readonly string[]): string {
-  const bundled = ['dist/licenses.md', 'dist/console/legal/licenses.md'].map((path) => read(path))
+  const consoles = join(CONSOLE_FOLDER, 'legal/licenses.md')
+  const bundled = ['dist/licenses.md', consoles].map((path) => read(path))
   const installed = paths.map((path) => {
     const { name, version, license } = JSON.parse(read(path, 'package.json'))
     const file = readdirSync(join(root, path)).find((it) => /^licen[cs]e/i.test(it))

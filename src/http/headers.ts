@@ -1,4 +1,3 @@
-import compress from '@fastify/compress'
 import cors from '@fastify/cors'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import './operation.js'
@@ -90,16 +89,4 @@ export async function installCors(app: FastifyInstance): Promise<void> {
     }
     done()
   })
-}
-
-/** Smaller answers are not worth the work. */
-const COMPRESS_FROM_BYTES = 1_024
-
-/** Compresses the answers of the routes that are registered after it in the same scope, and says so to caches. */
-export async function installCompression(app: FastifyInstance): Promise<void> {
-  // Small answers and 304s need the header too: a cache must not take one encoding for the only one.
-  app.addHook('onRequest', async (_request, reply) => {
-    reply.header('vary', 'accept-encoding')
-  })
-  await app.register(compress, { threshold: COMPRESS_FROM_BYTES, globalDecompression: false })
 }

@@ -14,6 +14,7 @@ import {
   devnetPayer,
 } from '../../src/devnet/accounts.js'
 import { freePort } from '../../src/devnet/process.js'
+import { aSignedPayment as aPayment } from '../support/a-signed-payment.js'
 import { payingBy } from '../support/paying.js'
 import { arcus, compiled } from '../support/scripts.js'
 import { findProgram } from './support/debian.js'
@@ -135,6 +136,28 @@ describe.skipIf(nginx === undefined)('each half on its own (skipped without ngin
     const { paths } = await json(at('/openapi.json'))
     expect(Object.keys(paths)).toEqual(expect.arrayContaining(['/settle', '/api/status']))
   })
+
+  it('answers at each facilitator what a directory made of a paid resource', async () => {
+    const bazaar = { info: { input: { type: 'http', method: 'GET' } }, schema: { type: 'object' } }
+    async function buyAt(i: number) {
+      const { paymentPayload, ...terms } = await aPayment()
+      const resource = { url: `${shopUrl}/quote` }
+      const response = await fetch(of(i, '/settle'), {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({
+          ...terms,
+          paymentPayload: { ...paymentPayload, resource, extensions: { bazaar } },
+        }),
+      })
+      const header = response.headers.get('extension-responses') as string
+      return JSON.parse(Buffer.from(header, 'base64').toString()).bazaar.status
+    }
+    for (const i of world.facilitators) {
+      expect(await buyAt(i)).toBe('processing')
+      await vi.waitUntil(async () => (await buyAt(i)) === 'success', SOON)
+    }
+  }, 120_000)
 
   it('sells a hosted endpoint at a directory, which a facilitator settles', async () => {
     const items = await vi.waitUntil(async () => {

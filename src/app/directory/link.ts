@@ -39,6 +39,8 @@ interface DirectoryLinkOptions {
   /** Answers the questions of the thread; absent where the facilitator is on another machine. */
   calls: FacilitatorCalls | undefined
   log: Logger
+  /** The script next to this module by default. For tests. */
+  script?: URL
 }
 
 /** The catalog is on a thread of its own, so this holds lists and answers under way. */
@@ -57,6 +59,7 @@ const STOP_MS = 10_000
  */
 export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLink {
   const { data, calls, log } = options
+  const script = options.script ?? scriptBeside(import.meta.url, 'directory-thread')
   const place = openSocketPlace()
   let isUp = false
   let isLeaving = false
@@ -70,25 +73,22 @@ export function startDirectoryThread(options: DirectoryLinkOptions): DirectoryLi
   // A start that nobody waits for any more may fail.
   ready.catch(() => {})
 
-  const thread = superviseThread<FacilitatorReply | 'leave', FromDirectory>(
-    scriptBeside(import.meta.url, 'directory-thread'),
-    {
-      maxHeapMb: MAX_HEAP_MB,
-      maxYoungMb: MAX_YOUNG_MB,
-      data: { ...data, socketPath: place.path, hasFacilitator: calls !== undefined },
-      onMessage: hear,
-      onFault: (err) => log.error({ err }, 'the directory failed; it starts again'),
-      onStart() {
-        starts++
-        heardAt = performance.now()
-      },
-      onEnd() {
-        isUp = false
-        place.clear()
-        if (!isLeaving) log.warn('the thread of the directory ended; payments go on')
-      },
+  const thread = superviseThread<FacilitatorReply | 'leave', FromDirectory>(script, {
+    maxHeapMb: MAX_HEAP_MB,
+    maxYoungMb: MAX_YOUNG_MB,
+    data: { ...data, socketPath: place.path, hasFacilitator: calls !== undefined },
+    onMessage: hear,
+    onFault: (err) => log.error({ err }, 'the directory failed; it starts again'),
+    onStart() {
+      starts++
+      heardAt = performance.now()
     },
-  )
+    onEnd() {
+      isUp = false
+      place.clear()
+      if (!isLeaving) log.warn('the thread of the directory ended; payments go on')
+    },
+  })
 
   function hear(message: FromDirectory): void {
     heardAt = performance.now()

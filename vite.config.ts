@@ -7,6 +7,8 @@ import { CONSOLE_FOLDER } from './src/http/console-folder.js'
 
 /** The console, as `npm run build` makes it and the service serves it. */
 export default defineConfig({
+  // The settings of the service are no settings of the build.
+  envDir: false,
   root: 'src/console',
   // The packages of this repository are built in from their sources.
   resolve: {

@@ -1,6 +1,7 @@
 import { readSettings } from '../app/config/config.js'
 import { ConfigError } from '../app/config/env.js'
 import { examine } from '../app/doctor/examine.js'
+import { settingsHelp } from '../app/doctor/explain-start.js'
 import { type Finding, fail, writeReport } from '../app/doctor/finding.js'
 import { inspectDatabase } from '../app/doctor/inspect-database.js'
 import { defineCommand, print } from './command-line.js'
@@ -38,7 +39,6 @@ async function checkEverything(): Promise<Finding[]> {
     }
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const fix = '.env.example explains every setting, and arcus init writes a first .env.'
-    return error.problems.map((problem) => fail('settings', problem, fix))
+    return error.problems.map((problem) => fail('settings', problem, settingsHelp))
   }
 }

@@ -60,7 +60,7 @@ Wallets that pay the gas:
 ${keys.map((key) => `  ${privateKeyToAddress(key)}`).join('\n')}
 
 ${funds}
-Then: arcus doctor`)
+Then: arcus doctor (in a checkout: npm run doctor)`)
 })
 
 type NetworkName = keyof typeof networks

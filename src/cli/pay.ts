@@ -112,7 +112,7 @@ async function signRequest(url: string): Promise<string> {
 
 function cannotBePaid(url: string): (error: unknown) => never {
   return (error) => {
-    throw new CommandError(`${url} could not be paid: ${withoutPeriod(reasonOf(error))}.`)
+    throw new CommandError(`${url} could not be paid: ${reasonOf(error)}`)
   }
 }
 
@@ -147,10 +147,14 @@ function withoutPeriod(text: string): string {
   return text.replace(/\.$/, '')
 }
 
-function reasonOf(error: unknown): string {
+/** Returns the reason as a sentence, followed by the next step where nothing listens at the URL. */
+export function reasonOf(error: unknown): string {
   const { message, cause } = error as Error
-  const detail = cause instanceof Error && 'code' in cause ? ` (${cause.code})` : ''
-  return `${message}${detail}`
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  const detail = code === undefined ? '' : ` (${code})`
+  const fix =
+    code === 'ECONNREFUSED' ? ' Nothing listens there: start the seller or correct the URL.' : ''
+  return `${withoutPeriod(message)}${detail}.${fix}`
 }
 
 async function readBalances(rpcUrl: string): Promise<Balances> {

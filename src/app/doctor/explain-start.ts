@@ -6,10 +6,16 @@ import { DatabaseInUseError } from '../../sql/sqlite/service-lock.js'
 import { ConfigError } from '../config/env.js'
 import { DirectoryStartError } from '../directory/link.js'
 
+/** The next step after any problem of the settings. */
+export const settingsHelp =
+  '.env.example explains every setting, and arcus init writes a first .env.'
+
 /** Explains why the service did not start: one sentence for a fault that an operator can repair, the whole error for a bug. */
 export function explainStart(error: unknown): string {
-  if (error instanceof ConfigError) return error.message
-  if (error instanceof FacilitatorSettingsError) return new ConfigError([error.message]).message
+  if (error instanceof ConfigError) return `${error.message}\n${settingsHelp}`
+  if (error instanceof FacilitatorSettingsError) {
+    return `${new ConfigError([error.message]).message}\n${settingsHelp}`
+  }
   if (error instanceof TokenMismatchError) {
     return `Arcus cannot serve this chain: ${error.message}. Correct MAINNET_RPC_URLS or MAINNET_ASSETS, or those of TESTNET.`
   }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { complaintOf } from '../../../src/cli/pay.js'
+import { complaintOf, reasonOf } from '../../../src/cli/pay.js'
 
 const failed = { ok: false, status: 502, headers: new Headers() }
 const transaction = '0xab'
@@ -40,4 +40,12 @@ it.each([
   ],
 ])('a call that failed with %s says whether money left', (_, settlement, call, said) => {
   expect(complaintOf(failed, settlement, call)).toBe(said)
+})
+
+it('says what to do where nothing listens', () => {
+  const closed = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' })
+  expect(reasonOf(new Error('fetch failed', { cause: closed }))).toMatch(
+    /\(ECONNREFUSED\)\. Nothing listens there: start the seller/,
+  )
+  expect(reasonOf(new Error('The price is above the limit.'))).toBe('The price is above the limit.')
 })

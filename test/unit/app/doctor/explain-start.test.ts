@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
+import { ConfigError } from '../../../../src/app/config/env.js'
 import { explainStart } from '../../../../src/app/doctor/explain-start.js'
 import { openStores } from '../../../../src/app/stores/open-stores.js'
 import { TokenMismatchError } from '../../../../src/chain/token.js'
@@ -48,6 +49,11 @@ it.each(['203.0.113.7', 'not a host'])('names HOST when it is %s', async (host) 
 it('names the settings of a chain that is not the one expected', () => {
   const sentence = explainStart(new TokenMismatchError('there is no contract at asset 0x1'))
   expect(sentence).toMatch(/^Arcus cannot serve.*MAINNET_RPC_URLS or MAINNET_ASSETS[^\n]*$/)
+})
+
+it('says where settings are explained after a problem of one', () => {
+  const text = explainStart(new ConfigError(['PORT must be a whole number.']))
+  expect(text).toMatch(/PORT must be a whole number\.\n.*\.env\.example.*arcus init/)
 })
 
 it('shows a bug whole', () => {

@@ -2,7 +2,8 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterEach, expect, it } from 'vitest'
 import { devnetMerchant } from '../../src/devnet/accounts.js'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
-import { aChannel } from '../support/a-channel.js'
+import { aChannel, fillChannels } from '../support/a-channel.js'
+import { aPermit2Payer, aPermit2Payment } from '../support/a-permit2-payment.js'
 import { aSignedPayment } from '../support/a-signed-payment.js'
 import { anAccount } from '../support/an-account.js'
 import { startWorld, type World } from '../support/arcus.js'
@@ -28,6 +29,14 @@ it('gas is paid for the recipients of PAY_TO_ALLOWED alone, by verify and settle
   const deposit = await channel.deposit('100000')
   expect(await verify(deposit)).toMatchObject(invalid)
   expect(await settle(deposit)).toMatchObject(refused)
+  await fillChannels(world.chainUrl, [channel], 1_000_000n)
+  expect(await settle(await channel.claim({ max: '1000', total: '1000' }))).toMatchObject(refused)
+  const payer = await aPermit2Payer(world.chainUrl)
+  for (const scheme of ['exact', 'upto'] as const) {
+    const byPermit2 = await aPermit2Payment({ scheme, ...payer, to: anAccount().address })
+    expect(await verify(byPermit2)).toMatchObject(invalid)
+    expect(await settle(byPermit2)).toMatchObject(refused)
+  }
   // Everybody reads the same, because the list may change.
   const { kinds } = (await world.get('/supported')).body
   expect(kinds.length).toBeGreaterThan(0)

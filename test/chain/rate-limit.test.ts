@@ -119,6 +119,19 @@ describe('settles that buy nothing count', () => {
     expect((await caller.settle(payment)).body).toMatchObject({ success: true })
   })
 
+  it('past the limit one verified signature has a few bodies parsed, not any number', async () => {
+    const payment = await aSignedPayment()
+    await verifyAll([payment])
+    const caller = aCaller()
+    await spend(caller)
+    const broken = `${JSON.stringify(payment).slice(0, -1)}, "broken": `
+    const answers = await many(30, () => caller.settle(broken))
+    const parsed = answers.filter(({ status }) => status === 400)
+    expect(parsed.length).toBeGreaterThan(0)
+    expect(parsed.length).toBeLessThanOrEqual(8)
+    expect(passed(answers)).toEqual(parsed)
+  })
+
   it('charges of nothing, by wallets that hold nothing', async () => {
     const payments = await many(100, async () => {
       const signer = anAccount()

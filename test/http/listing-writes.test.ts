@@ -1054,3 +1054,32 @@ describe('GET /api/signing', () => {
     expect(Object.keys(response.json().actions)).toEqual([...listingActions])
   })
 })
+
+it('saves take turns by the block of addresses that they come from', async () => {
+  const inputSchema = { type: 'object', description: 'x'.repeat(1_500) }
+  const url = (i: number) => `https://api.example.com/${i}`
+  const endpoints = Array.from({ length: 100 }, (_, i) => anEndpoint({ url: url(i), inputSchema }))
+  // Refused once it is read: that work is what it takes from others.
+  const large = { body: aListing({ endpoints, name: '' }), message: { merchantId: 'large' } }
+  const crowd = await Promise.all(
+    Array.from({ length: 30 }, () => aSignedWrite(anAccount(), large)),
+  )
+  const honest = await aSignedWrite(owner)
+  const answered: string[] = []
+  const save = async (from: string, id: string, payload: SignedRequest) => {
+    const remoteAddress = from
+    const path = `/api/merchants/${id}`
+    const { statusCode } = await directory.app.inject({
+      method: 'PUT',
+      url: path,
+      payload,
+      remoteAddress,
+    })
+    answered.push(`${from} ${statusCode}`)
+  }
+  const all = crowd.map((it, i) => save(`192.0.2.${i}`, 'large', it))
+  await Promise.all([...all, save('198.51.100.1', 'weather', honest)])
+  expect(answered).toHaveLength(31)
+  expect(answered.indexOf('198.51.100.1 201')).toBeGreaterThanOrEqual(0)
+  expect(answered.indexOf('198.51.100.1 201')).toBeLessThan(10)
+})

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { confirmationBody, emptyBody, linkBody, offerBody } from '@arcus/protocol/answers/writes'
 import {
   type ListingBody,
@@ -34,6 +33,7 @@ import {
   type WriteCheck,
   type WriteQuota,
 } from './signed-write.js'
+import { createWriteTurns } from './write-turns.js'
 
 export type Writes = ReturnType<typeof createWrites>
 
@@ -63,7 +63,7 @@ interface WritesOptions {
 export function createWrites(options: WritesOptions) {
   const { listings, check, probe, allowances, quota, network, tokens } = options
   const nowSeconds = () => Math.floor(options.now() / 1000)
-  const takeTurn = createTurns()
+  const inTurn = createWriteTurns()
 
   /** Applies a change. The store checks owner, revision and nonce again, in the transaction of the change. */
   async function apply({ write }: CheckedWrite<unknown>, change: ListingChange): Promise<Merchant> {
@@ -121,6 +121,7 @@ export function createWrites(options: WritesOptions) {
         actions: { fresh: 'listing.create', standing: 'listing.update' },
         schema: listingBody,
         payToOf: ({ payTo }) => payTo,
+        inTurn: (work) => inTurn(ip, work),
       })
       const { endpoints: written, ...described } = checked.body
       checkName(described, checked.merchant)
@@ -132,7 +133,7 @@ export function createWrites(options: WritesOptions) {
       const waitSeconds = allowances.take({ owner: checked.write.owner, ip }, endpoints.length)
       if (waitSeconds > 0) throw paceFault(waitSeconds)
       const merchant = await keep(checked, ip, async () => {
-        await checkSchemas(endpoints, isOwned ? known : [], takeTurn)
+        await checkSchemas(endpoints, isOwned ? known : [], (work) => inTurn(ip, work))
         const probed = await probe(endpoints, described.payTo, known)
         return apply(checked, {
           kind: 'save',
@@ -202,36 +203,24 @@ function paceFault(waitSeconds: number): WriteFault {
   return new WriteFault('too_many_saves', text, undefined, waitSeconds)
 }
 
-/**
- * Creates pauses of a tick of the event loop, one for each schema: everything else goes on between two checks, and saves
- * with many schemas do not hold up others.
- */
-function createTurns(): () => Promise<void> {
-  let last = Promise.resolve()
-  return () => {
-    last = last.then(() => nextTurn())
-    return last
-  }
-}
-
 /** The part of an endpoint that says how it is called. */
 type Called = Pick<WrittenEndpoint, 'method' | 'inputSchema' | 'example'>
 
 /**
- * Checks that each input schema can be used and that the example satisfies it, each after `takeTurn`. `accepted` are
- * endpoints whose pair passed before. Throws a `WriteFault`.
+ * Checks that each input schema can be used and that the example satisfies it, each in a turn. `accepted` are endpoints
+ * whose pair passed before. Throws a `WriteFault`.
  */
 export async function checkSchemas(
   endpoints: readonly Called[],
   accepted: readonly Called[],
-  takeTurn: () => Promise<void>,
+  inTurn: (check: () => SchemaVerdict) => Promise<SchemaVerdict>,
 ): Promise<void> {
   const known = new Set(accepted.map(pairOf))
   for (const [index, endpoint] of endpoints.entries()) {
     const { inputSchema } = endpoint
     if (inputSchema === null || known.has(pairOf(endpoint))) continue
-    await takeTurn()
-    const verdict = checkSchema(inputSchema, endpoint.example[parametersIn(endpoint.method)])
+    const example = endpoint.example[parametersIn(endpoint.method)]
+    const verdict = await inTurn(() => checkSchema(inputSchema, example))
     if (!verdict.ok) throw schemaFault(index, endpoint, verdict)
   }
 }

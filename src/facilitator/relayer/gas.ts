@@ -46,15 +46,22 @@ export function bumpFees(
 
 /** Before the first receipt: a FiatToken behind a proxy takes about 113k alone. */
 const FIRST_GUESS = 120_000n
-/** An account that does not exist yet costs its creation. */
-const NEW_ACCOUNT_GAS = 25_000n
-const BATCH_OVERHEAD = 80_000n
+/** A recipient that was never paid costs the slot of its balance, and the creation of its account. */
+const NEW_RECIPIENT_GAS = 45_000n
+/** What a transaction of a multicall takes whatever is in it. */
+export const BATCH_OVERHEAD = 80_000n
 const TRANSACTION_BASE = 21_000n
 const MARGIN_PERCENT = 115n
 /** A tenth of the block's gas is left to others, and to the estimate's error. */
 const BLOCK_SHARE_PERCENT = 90n
 /** The number of recipients that are remembered as existing accounts. */
 const MAX_KNOWN = 10_000
+
+/** A payment in a multicall; one that takes another gas than a plain one names it, in units of gas. */
+interface LimitedCall {
+  payTo: string
+  expectedGas?: bigint
+}
 
 export type GasModel = ReturnType<typeof createGasModel>
 
@@ -67,14 +74,16 @@ export function createGasModel(plainTransferGas?: bigint) {
   // An authorization adds the slot of its nonce, the signature check and calldata to a plain transfer.
   const firstGuess = plainTransferGas === undefined ? FIRST_GUESS : plainTransferGas + 60_000n
   const most = 2n * firstGuess
-  let shared = firstGuess
+  // The base of a transaction is not part of what a member takes.
+  let shared = firstGuess - TRANSACTION_BASE
   let alone = firstGuess
   const known = new Set<string>()
 
-  const newAccounts = (members: readonly { payTo: string }[]) =>
+  const newRecipients = (members: readonly { payTo: string }[]) =>
     BigInt(new Set(members.map(({ payTo }) => payTo).filter((payTo) => !known.has(payTo))).size)
 
-  const singleLimit = (simulated: bigint) => (simulated * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS
+  const withMargin = (gas: bigint) => (gas * MARGIN_PERCENT) / 100n
+  const singleLimit = (simulated: bigint) => withMargin(simulated) + NEW_RECIPIENT_GAS
 
   /** Goes up at once and down slowly: a limit too low costs a resend. */
   function follow(learnt: bigint, seen: bigint): bigint {
@@ -84,20 +93,21 @@ export function createGasModel(plainTransferGas?: bigint) {
 
   return {
     /** Returns the limit of a multicall with these members. */
-    batchLimit(members: readonly { payTo: string; expectedGas?: bigint }[]): bigint {
+    batchLimit(members: readonly LimitedCall[]): bigint {
       const sum = members.reduce((sum, { expectedGas = shared }) => sum + expectedGas, 0n)
-      const body = (sum * MARGIN_PERCENT) / 100n
-      return body + newAccounts(members) * NEW_ACCOUNT_GAS + BATCH_OVERHEAD
+      return withMargin(sum) + newRecipients(members) * NEW_RECIPIENT_GAS + BATCH_OVERHEAD
     },
     /** Returns the limit of a plain call whose simulation used this much. */
     singleLimit,
     /** Returns the most that a payment which is sent alone is expected to be given. */
     aloneLimit: () => singleLimit(alone),
+    /** Returns what a payment adds to the limit of a transaction with others. */
+    memberLimit: ({ payTo, expectedGas = shared }: LimitedCall) =>
+      withMargin(expectedGas) + (known.has(payTo) ? 0n : NEW_RECIPIENT_GAS),
     /** Returns how many members a transaction may carry, each of which takes as much gas as a payment unless said. */
     maxMembers(blockGasLimit: bigint, expectedGas = shared): number {
       const room = (blockGasLimit * BLOCK_SHARE_PERCENT) / 100n - BATCH_OVERHEAD
-      const each = (expectedGas * MARGIN_PERCENT) / 100n + NEW_ACCOUNT_GAS
-      return Math.max(1, Number(room / each))
+      return Math.max(1, Number(room / singleLimit(expectedGas)))
     },
     /** Learns from a mined transaction that paid these recipients. */
     learn(gasUsed: bigint, payTos: readonly string[]): void {

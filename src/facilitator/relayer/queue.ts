@@ -1,10 +1,12 @@
 import { createWaiters } from '../../async/waiters.js'
+import { blockOf } from '../../http/rate-limit.js'
 import type { TrackedJob } from './jobs.js'
 
 /**
  * Jobs that wait for a lane. They take turns: a round has one job for each recipient with standing, and one for all others
- * together. Behind that callers take turns, then the other recipients, then payers. Who was served last comes last in the
- * next round, so a crowd delays its own caller: the keys of payers and the addresses of recipients cost nothing. A job is
+ * together. Behind that blocks of addresses take turns, then callers, then the other recipients, then payers. Who was served
+ * last comes last in the next round, so a crowd delays its own block: the keys of payers and the addresses of recipients cost
+ * nothing. What travels alone takes turns apart from what shares. A job is
  * waiting, paused, being handled, in a slot, or with the examiner, and only one of these. So no two lanes get the same job.
  */
 export interface JobQueue {
@@ -65,9 +67,17 @@ interface WaitingGroup {
 
 const emptyGroup = (): WaitingGroup => ({ groups: new Map(), jobs: new Set() })
 
-/** Returns by what a job takes turns, the outermost group first. */
-function groupsOf({ standing, caller, payTo, payer }: TrackedJob): string[] {
-  return standing === 'none' ? ['newcomers', caller, payTo, payer] : [payTo, caller, payer]
+/**
+ * Returns by what a job takes turns, the outermost group first. What travels alone takes turns apart from what shares, or a
+ * caller that is served in shared transactions would never be first among those that travel alone.
+ */
+function groupsOf(entry: TrackedJob): string[] {
+  const { standing, caller, payTo, payer } = entry
+  const how = isAlone(entry) ? 'alone' : 'shared'
+  const block = blockOf(caller)
+  return standing === 'none'
+    ? [how, 'newcomers', block, caller, payTo, payer]
+    : [how, payTo, block, caller, payer]
 }
 
 /** Returns the jobs in the order of the turns, at most so many of each payer. */

@@ -10,7 +10,14 @@ import {
   WASTED,
   wastedBy,
 } from '../journal/budgets.js'
-import { type Fees, HEADROOM, priceOf, RISKY_HEADROOM } from './gas.js'
+import {
+  BATCH_OVERHEAD,
+  type Fees,
+  type GasModel,
+  HEADROOM,
+  priceOf,
+  RISKY_HEADROOM,
+} from './gas.js'
 import type { JobProfile, TrackedJob, TrackedJobs } from './jobs.js'
 import type { JobQueue, MayGo } from './queue.js'
 import type { RelayerContext } from './relayer-context.js'
@@ -36,6 +43,7 @@ interface WasteOptions extends Pick<RelayerContext, 'network' | 'readCoded' | 'f
   queue: Pick<JobQueue, 'isInHand'>
   limits: WasteLimits
   books: Pick<BudgetStore, 'wastedOn'>
+  gas: Pick<GasModel, 'memberLimit'>
   /** Returns whether shared transactions go through the multicall that skips what can only fail. */
   isGuarded(): boolean
 }
@@ -121,7 +129,7 @@ export class Waste {
       const load = pass.loads.get(entry.payer) ?? noLoad
       if (hasCode(entry)) return load.coded < MAX_UNDER_WAY
       let atRisk = load.gas
-      for (const it of taken) if (it.payer === entry.payer) atRisk += this.#riskOf(it)
+      for (const it of taken) if (it.payer === entry.payer) atRisk += this.#failingGas(it)
       if (atRisk > load.gas) atRisk += TRANSACTION_BASE
       const left = pass.perAccount - pass.burnt(entry.payer)
       // Where nothing is left, the journal refuses the job.
@@ -156,9 +164,9 @@ export class Waste {
     }
     for (const entry of this.#options.jobs.all()) {
       if (entry.liveSlots === 0 && !this.#options.queue.isInHand(entry)) continue
-      const gas = entry.riskedGas ?? this.#riskOf(entry)
-      add(entry.payer, entry, gas)
+      add(entry.payer, entry, this.#failingGas(entry))
       if (hasCode(entry)) continue
+      const gas = entry.riskedGas ?? this.#riskOf(entry)
       add(byCaller(entry), entry, gas)
       add('', entry, gas)
     }
@@ -178,8 +186,9 @@ export class Waste {
 
   /** Returns whether a plain job is within the share of its caller, next to what is burnt, under way and taken. */
   #isWithin(entry: TrackedJob, taken: readonly TrackedJob[], pass: Pass): boolean {
-    let own = (pass.loads.get(byCaller(entry)) ?? noLoad).gas
-    let all = (pass.loads.get('') ?? noLoad).gas + pass.plain
+    const base = this.#isSkipped(entry) ? 0 : Number(BATCH_OVERHEAD)
+    let own = (pass.loads.get(byCaller(entry)) ?? noLoad).gas + base
+    let all = (pass.loads.get('') ?? noLoad).gas + pass.plain + base
     for (const it of taken) {
       all += this.#riskOf(it)
       if (it.caller === entry.caller) own += this.#riskOf(it)
@@ -197,9 +206,20 @@ export class Waste {
     return false
   }
 
-  /** Returns the gas that a plain account's job burns when it fails. */
-  #riskOf({ failedGas }: JobProfile): number {
+  /** Returns the gas that a plain account's job burns when it fails in a transaction with others. */
+  #failingGas({ failedGas }: JobProfile): number {
     return failedGas ?? (this.#options.isGuarded() ? SKIPPED_GAS : FAILED_GAS)
+  }
+
+  /** Returns the gas that it burns at most there: code that its account gets meanwhile burns all, where nothing skips it. */
+  #riskOf(entry: JobProfile): number {
+    if (this.#isSkipped(entry)) return SKIPPED_GAS
+    return Number(this.#options.gas.memberLimit(entry))
+  }
+
+  /** Returns whether the multicall of the relayers looks at a job's payer first. */
+  #isSkipped({ failedGas }: JobProfile): boolean {
+    return failedGas === undefined && this.#options.isGuarded()
   }
 
   /** Notes in the entries which of their accounts have code now. Throws `RpcUnavailableError`. */
@@ -244,12 +264,16 @@ export class Waste {
     ]
   }
 
-  /** Reserves what each payment burns if it fails. The only one of its caller under way goes whatever others have burnt. */
+  /**
+   * Reserves what each payment burns: from the budget of its account if it fails, and from that of all at most, which is
+   * the whole gas limit where nothing skips it. The only one of its caller under way goes whatever others have burnt.
+   */
   #ofPlain(
     entries: readonly TrackedJob[],
     { gasLimit, maxFeePerGas, isReplacement }: Reservation,
   ): GasBudget[] {
     const { perAccount, wasted } = this.#options.limits
+    const isSkipped = entries.length > 1 && entries.every((entry) => this.#isSkipped(entry))
     const base = TRANSACTION_BASE / Math.max(1, entries.length)
     const loads = this.#measure()
     const isOnly = entries.every((entry) => (loads.get(byCaller(entry))?.jobs ?? 1) <= 1)
@@ -258,11 +282,13 @@ export class Waste {
       budgets.set(name, { name, amount: (budgets.get(name)?.amount ?? 0n) + amount, ...bound })
     for (const entry of entries) {
       const single = entry.failedGas ?? FAILED_ALONE_GAS
-      entry.riskedGas = Math.ceil((entries.length === 1 ? single : this.#riskOf(entry)) + base)
-      const amount =
-        entry.gas === undefined ? BigInt(entry.riskedGas) * this.#price() : gasLimit * maxFeePerGas
+      const failing = Math.ceil((entries.length === 1 ? single : this.#failingGas(entry)) + base)
+      entry.riskedGas = isSkipped ? failing : Math.ceil(Number(gasLimit) / entries.length)
+      const [ofAccount, amount] = [failing, entry.riskedGas].map((gas) =>
+        entry.gas === undefined ? BigInt(gas) * this.#price() : gasLimit * maxFeePerGas,
+      ) as [bigint, bigint]
       // One more payment goes while anything is left, whatever gas costs at the moment.
-      reserve(entry.payer, amount, isReplacement ? {} : { least: 1n, limit: perAccount })
+      reserve(entry.payer, ofAccount, isReplacement ? {} : { least: 1n, limit: perAccount })
       reserve(WASTED.plain, amount, isReplacement || isOnly ? {} : { limit: wasted })
       const isLarge = entry.gas !== undefined && gasLimit > MOST_ALONE_GAS
       if (!isLarge || !isShared(entry) || isReplacement) continue

@@ -18,11 +18,10 @@ export interface VerifiedPayments {
   note(payment: SignedDigest): void
   /** Uses up one turn of the payment; returns `false` if it has none. */
   take(payment: SignedDigest): boolean
-  /** Returns whether a signature, in lower case, is one that verify accepted. */
   hasSignature: IsVerified
 }
 
-/** Returns whether verify accepted a signature, which is in lower case. */
+/** Returns whether verify accepted a signature, which is in lower case. It says so a few times for each. */
 export type IsVerified = (signature: string) => boolean
 
 /** Some 4 MB at most. Settle follows verify within seconds, so few payments need to be remembered. */
@@ -33,20 +32,23 @@ const TURNS = 4
 /** Remembers valid payments in this process. The oldest are forgotten, and their settles are counted like any other. */
 export function createVerifiedPayments(): VerifiedPayments {
   const turns = new LRUCache<string, number>({ max: MAX_VERIFIED })
-  const signatures = new LRUCache<string, true>({ max: MAX_VERIFIED })
+  const signatures = new LRUCache<string, number>({ max: MAX_VERIFIED })
+  /** Uses up one of the turns that are left of a key. */
+  function takeOne(turns: LRUCache<string, number>, key: string): boolean {
+    const left = turns.get(key) ?? 0
+    if (left > 0) turns.set(key, left - 1)
+    return left > 0
+  }
   return {
     note(payment) {
       const key = keyOf(payment)
       if (turns.get(key) === undefined) turns.set(key, TURNS)
-      signatures.set(hashOf(payment.signature.toLowerCase()), true)
+      const signature = hashOf(payment.signature.toLowerCase())
+      if (signatures.get(signature) === undefined) signatures.set(signature, 2 * TURNS)
     },
-    hasSignature: (signature) => signatures.has(hashOf(signature)),
-    take(payment) {
-      const key = keyOf(payment)
-      const left = turns.get(key) ?? 0
-      if (left > 0) turns.set(key, left - 1)
-      return left > 0
-    },
+    // A body is parsed for it past the limit, so that it counts more times than its payment.
+    hasSignature: (signature) => takeOne(signatures, hashOf(signature)),
+    take: (payment) => takeOne(turns, keyOf(payment)),
   }
 }
 

@@ -10,7 +10,10 @@ const listed = (wish: object = {}) =>
 /** Checks endpoints, and counts the schemas that were looked at. */
 async function checking(endpoints: ReturnType<typeof listed>, accepted: StoredEndpoint[] = []) {
   let turns = 0
-  await checkSchemas(endpoints, accepted, async () => void turns++)
+  await checkSchemas(endpoints, accepted, async (check) => {
+    turns++
+    return check()
+  })
   return turns
 }
 

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { WASTED, wastedBy } from '../../../../src/facilitator/journal/budgets.js'
 import { newRow } from '../../../../src/facilitator/journal/sql-journal.js'
+import { createGasModel } from '../../../../src/facilitator/relayer/gas.js'
 import type { JobProfile } from '../../../../src/facilitator/relayer/jobs.js'
 import { Waste } from '../../../../src/facilitator/relayer/waste.js'
 import { aWorld, network, useVirtualClock } from '../../../support/simulated/a-relayer.js'
@@ -10,14 +11,14 @@ import { createPaymentJobs } from './tracked.js'
 useVirtualClock()
 
 const PRICE = BASE_FEE + 1_000_000n
-/** What a payment burns that fails: with others, and alone; and the base of a transaction. */
-const [EACH, ALONE, BASE] = [45_000n, 60_000n, 21_000n]
+/** What a payment burns that fails: with others, where it is skipped, and alone; and the base of a transaction. */
+const [EACH, SKIPPED, ALONE, BASE] = [45_000n, 13_000n, 60_000n, 21_000n]
 const limits = { perAccount: 1_000_000n * PRICE, wasted: 5_000_000n * PRICE }
 const fees = { maxFeePerGas: 3n * PRICE, maxPriorityFeePerGas: 1n }
 const [mine, theirs] = ['198.51.100.7', '203.0.113.9']
 
 /** Jobs that are about to be signed, and what their transaction reserves. */
-function someJobs() {
+function someJobs({ isGuarded = false } = {}) {
   const world = aWorld()
   const profiles = new Map<string, Partial<JobProfile>>()
   const jobs = createPaymentJobs(profiles)
@@ -28,7 +29,8 @@ function someJobs() {
     now: Date.now,
     queue: { isInHand: () => true },
     books: { wastedOn: async () => new Map() },
-    isGuarded: () => false,
+    isGuarded: () => isGuarded,
+    gas: createGasModel(),
     readCoded: async () => new Set(),
     feed: { latest: () => ({ baseFeePerGas: BASE_FEE }) } as never,
   })
@@ -45,29 +47,34 @@ function someJobs() {
   }
 }
 
-it('a payment alone reserves what it burns alone; the only one of its caller goes whatever was wasted', () => {
-  const { aJob, reserve } = someJobs()
+it('a payment alone reserves its gas limit, and of its account what it burns alone; the only one of its caller goes whatever was wasted', () => {
+  const { aJob, reserve } = someJobs({ isGuarded: true })
   const entry = aJob()
-  const amount = (ALONE + BASE) * PRICE
   expect(reserve([entry])).toEqual({
-    [entry.payer]: { amount, least: 1n, limit: limits.perAccount },
-    [WASTED.plain]: { amount },
+    [entry.payer]: { amount: (ALONE + BASE) * PRICE, least: 1n, limit: limits.perAccount },
+    [WASTED.plain]: { amount: 100_000n * PRICE },
   })
-  expect(entry.riskedGas).toBe(81_000)
+  expect(entry.riskedGas).toBe(100_000)
 })
 
-it('payments that share a transaction share its base, and are within what all may waste', () => {
-  const { aJob, reserve } = someJobs()
-  const entries = [aJob(), aJob(theirs), aJob(theirs)]
-  const each = (EACH + BASE / 3n) * PRICE
-  const found = reserve(entries)
-  for (const { payer } of entries) {
-    expect(found[payer]).toEqual({ amount: each, least: 1n, limit: limits.perAccount })
-  }
-  // One caller has the only one of it, and the other has two.
-  expect(found[WASTED.plain]).toEqual({ amount: 3n * each, limit: limits.wasted })
-  expect(reserve(entries.slice(0, 1))[WASTED.plain]).not.toHaveProperty('limit')
-})
+it.each<[string, { isGuarded: boolean }, bigint, bigint]>([
+  ['all of its gas limit through Multicall3', { isGuarded: false }, EACH, 120_000n],
+  ['what skipping burns where they are skipped', { isGuarded: true }, SKIPPED, SKIPPED * 3n + BASE],
+])(
+  'payments that share a transaction reserve %s, and are within what all may waste',
+  (_, world, each, all) => {
+    const { aJob, reserve } = someJobs(world)
+    const entries = [aJob(), aJob(theirs), aJob(theirs)]
+    const found = reserve(entries, 120_000n)
+    const amount = (each + BASE / 3n) * PRICE
+    for (const { payer } of entries) {
+      expect(found[payer]).toEqual({ amount, least: 1n, limit: limits.perAccount })
+    }
+    // One caller has the only one of it, and the other has two.
+    expect(found[WASTED.plain]).toEqual({ amount: all * PRICE, limit: limits.wasted })
+    expect(reserve(entries.slice(0, 1))[WASTED.plain]).not.toHaveProperty('limit')
+  },
+)
 
 it('a replacement reserves without limits, because its payments are under way already', () => {
   const { aJob, reserve } = someJobs()
@@ -76,7 +83,7 @@ it('a replacement reserves without limits, because its payments are under way al
   expect(reserve(entries, 100_000n, true)).toEqual({
     [entries[0]?.payer as string]: { amount: each },
     [entries[1]?.payer as string]: { amount: each },
-    [WASTED.plain]: { amount: 2n * each },
+    [WASTED.plain]: { amount: 100_000n * PRICE },
   })
 })
 

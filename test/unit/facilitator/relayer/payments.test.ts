@@ -75,8 +75,8 @@ describe('a payment', () => {
     const { world, pay } = await aRelayer()
     await pay()
     await pass(0)
-    // 91,000 and 15 percent, and the creation of an account.
-    expect(world.chain.pool()[0]?.gas).toBe(129_650n)
+    // 91,000 and 15 percent, and what a new recipient costs.
+    expect(world.chain.pool()[0]?.gas).toBe(149_650n)
     expect(world.chain.pool()[0]).toMatchObject({
       maxFeePerGas: 3n * world.chain.baseFee + 1_000_000n,
       maxPriorityFeePerGas: 1_000_000n,
@@ -88,8 +88,8 @@ describe('a payment', () => {
     without(world, 'eth_estimateGas')
     const { row } = await pay({ provenInBlock: chain.head().number })
     await pass(0)
-    // The guess before the first receipt and 15 percent, and the creation of an account.
-    expect(chain.pool()[0]?.gas).toBe(163_000n)
+    // The guess before the first receipt and 15 percent, and what a new recipient costs.
+    expect(chain.pool()[0]?.gas).toBe(183_000n)
     await pass(600)
     expect(await row()).toMatchObject({ state: 'confirmed' })
   })

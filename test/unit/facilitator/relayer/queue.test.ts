@@ -60,6 +60,34 @@ describe('the order of the turns', () => {
     expect([take(), take(), take()]).toEqual(['0', 'b', 'a'])
   })
 
+  it.each(['none', 'known'] as const)(
+    'puts a crowd of addresses behind their block: %s',
+    (standing) => {
+      const crowd = [1, 2, 3].map((i) => ({ id: `${i}`, caller: `192.0.2.${i}`, standing }))
+      const others = ['198.51.100.1', '2001:db8:1::/48', '2001:db8:2::/48', '']
+      const { take } = aQueue(
+        ...crowd,
+        ...others.map((caller, i) => ({ id: 'abcd'[i] as string, caller, standing })),
+      )
+      expect(Array.from({ length: 7 }, () => take())).toEqual(['1', 'a', 'b', 'c', 'd', '2', '3'])
+    },
+  )
+
+  it('keeps the turn of a caller for what travels alone, while others of its payments are served', () => {
+    const crowd = ['v', 'w', 'x', 'y'].flatMap((caller) =>
+      [1, 2, 3].map((i) => ({ id: `${caller}${i}`, caller, isSingle: true })),
+    )
+    const { take } = aQueue(
+      ...crowd,
+      { id: 'single', caller: 'z', isSingle: true },
+      ...[1, 2, 3, 4, 5].map((i) => ({ id: `${i}`, caller: 'z' })),
+    )
+    const shares = (it: TrackedJob) => it.isSingle !== true
+    const rounds = [1, 2, 3, 4, 5].map(() => [take(1, shares), take(1, (it) => !shares(it))])
+    expect(rounds.map(([shared]) => shared)).toEqual(['1', '2', '3', '4', '5'])
+    expect(rounds.map(([, single]) => single)).toEqual(['v1', 'w1', 'x1', 'y1', 'single'])
+  })
+
   it('keeps the turn of a payer whose job is taken out without being sent', () => {
     const served = aQueue({ id: '1', payer: 'p' }, { id: '2', payer: 'p' }, { id: 'a', payer: 'q' })
     served.take()

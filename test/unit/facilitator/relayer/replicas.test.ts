@@ -266,10 +266,10 @@ describe('a payment that waits here', () => {
     await pass(3_000)
     chain.isHalted = true
     const crowd = world.anAccount()
-    for (let i = 0; i < 12; i++) await first.pay({ payer: crowd, profile: { isSingle: true } })
+    for (let i = 0; i < 47; i++) await first.pay({ payer: crowd, profile: { isSingle: true } })
     await pass(2_500)
     // Seven are under way; the others wait for these, so no other process gets them.
-    expect(first.relayer.queueLength()).toBe(5)
+    expect(first.relayer.queueLength()).toBe(40)
     for (let i = 0; i < 9; i++) {
       await first.pay()
       await pass(50)
@@ -277,10 +277,10 @@ describe('a payment that waits here', () => {
     const payments = await first.payAll(Array(110).fill({}))
     await pass(950)
     const ofSecond = () => payments.filter(({ job }) => cluster.ownerOf(job.id) === 'second').length
-    expect([ofSecond(), first.relayer.queueLength()]).toEqual([0, 115])
+    expect([ofSecond(), first.relayer.queueLength()]).toEqual([0, 150])
     await pass(200)
-    // The first fifty are kept, and the four beyond them that only wait for others of their payer.
-    expect([ofSecond(), first.relayer.queueLength()]).toEqual([61, 54])
+    // The first fifty are kept, half of which travel alone, and fifteen beyond them that only wait for others of their payer.
+    expect([ofSecond(), first.relayer.queueLength()]).toEqual([85, 65])
     chain.isHalted = false
     await pass(5_000)
     for (const { row } of payments) expect((await row()).state).toBe('confirmed')
@@ -293,7 +293,7 @@ it('of a block a process gives one payer a share by the number of its wallets', 
   chain.isHalted = true
   await first.payAll(Array(300).fill({ payer: world.anAccount() }))
   await pass(900)
-  expect(first.happened.signed.flatMap(({ ids }) => ids)).toHaveLength(109)
+  expect(first.happened.signed.flatMap(({ ids }) => ids)).toHaveLength(132)
 })
 
 describe('a payment that waits for a wallet of this process', () => {

@@ -78,7 +78,7 @@ describe('an account with code', () => {
 
   it('answers for all that its transaction may burn: of a budget for one and a half, one goes at a time', async () => {
     // The ceiling of its fee is a quarter above the base fee.
-    const worst = 129_650n * ((BASE_FEE * 125n) / 100n + 1_000_000n)
+    const worst = 149_650n * ((BASE_FEE * 125n) / 100n + 1_000_000n)
     const { chain, aWallet, pay, happened } = await aRelayer({ perAccount: (worst * 3n) / 2n })
     chain.isHalted = true
     const payer = aWallet()
@@ -109,7 +109,7 @@ describe('an account with code', () => {
   })
 
   it('whose transaction has no room at a higher fee loses its place, and that nonce carries it never again', async () => {
-    const worst = 129_650n * ((BASE_FEE * 125n) / 100n + 1_000_000n)
+    const worst = 149_650n * ((BASE_FEE * 125n) / 100n + 1_000_000n)
     const { world, chain, aWallet, payAll, journal } = await aRelayer({
       perAccount: (worst * 24n) / 10n,
     })
@@ -141,14 +141,14 @@ describe('an account with code', () => {
     const { row } = await pay({ payer, isAlone: true })
     await pass(3_000)
     const [first, ...more] = happened.spent
-    expect(first?.cost).toBe(129_650n * PRICE)
+    expect(first?.cost).toBe(149_650n * PRICE)
     expect(first?.wasted).toEqual({ kind: 'coded', amount: first?.cost })
     expect(await burntBy(payer)).toBe(first?.cost)
     expect(await burntBy(WASTED.coded)).toBe(first?.cost)
     expect(await row()).toMatchObject({ state: 'failed', reason: 'gasBudgetExceeded' })
     expect((await row()).gasCost).toBe(first?.cost)
     expect((await row()).message).toContain(
-      `Transactions of ${payer} that settled nothing burnt 0.0025`,
+      `Transactions of ${payer} that settled nothing burnt 0.0029`,
     )
     expect(more).toEqual([])
     const refused = await pay({ payer, isAlone: true })
@@ -159,7 +159,7 @@ describe('an account with code', () => {
   })
 
   it('is refused with all others of its caller once the caller has had its share, until midnight', async () => {
-    const { aWallet, pay } = await aRelayer({ wasted: DOLLAR / 100n })
+    const { aWallet, pay } = await aRelayer({ wasted: (DOLLAR * 12n) / 1_000n })
     const payer = aWallet('burns')
     await pay({ payer, isAlone: true })
     await pass(3_000)
@@ -385,10 +385,35 @@ describe('a caller', () => {
     chain.isHalted = false
     await pass(5_000)
     const burnt = await burntBy(WASTED.plain)
-    expect(burnt).toBeGreaterThan(FIFTH / 10n)
+    expect(burnt).toBeGreaterThan(FIFTH / 20n)
     expect(burnt).toBeLessThanOrEqual(FIFTH / 2n)
     expect(await burntBy(wastedBy('plain', mine))).toBe(burnt)
   })
+
+  it.each<[string, RelayerWish]>([
+    ['alone', { hasMulticall3: false }],
+    ['in shared transactions of Multicall3', {}],
+    ['in shared transactions of the multicall of the relayers', { guard: GUARD }],
+  ])(
+    'has what fresh keys may burn that delegate code at once bounded by half of the sum, %s',
+    async (_, wish) => {
+      const limits = { perAccount: DOLLAR / 20n, wasted: FIFTH }
+      const { world, chain, payAll, burntBy } = await aRelayer(limits, { wallets: 3, ...wish })
+      const keys = Array.from({ length: 360 }, () => world.anAccount())
+      chain.isHalted = true
+      await payAll(keys.map((payer) => ({ payer, caller: mine, value: 1n })))
+      await pass(2_000)
+      chain.changeUnseen(({ code }) => {
+        for (const key of keys) code.set(key, 'burns')
+      })
+      chain.isHalted = false
+      await pass(5_000)
+      const burnt = await burntBy(WASTED.plain)
+      expect(burnt).toBeGreaterThan(0n)
+      expect(burnt).toBeLessThanOrEqual(FIFTH / 2n)
+      expect(await burntBy(WASTED.coded)).toBeLessThanOrEqual(FIFTH / 2n)
+    },
+  )
 
   it('that used up its share has one payment under way, alone; another one shares as before', async () => {
     const { chain, payAll, failOnChain, sizes } = await aRelayer({ wasted: 2n * FAILED })

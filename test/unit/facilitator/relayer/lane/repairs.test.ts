@@ -552,7 +552,7 @@ describe('a wallet without gas money', () => {
     const { world, chain, pay, relayer } = await aRelayer({ wallets: 2 })
     const [poor, rich] = world.signers.map(({ address }) => address) as [Hex, Hex]
     const price = 3n * chain.baseFee + 1_000_000n
-    chain.change(({ gasMoney }) => gasMoney.set(poor, 129_650n * price - 1n))
+    chain.change(({ gasMoney }) => gasMoney.set(poor, 149_650n * price - 1n))
     const { row } = await pay()
     await pass(1_000)
     expect(await row()).toMatchObject({ state: 'confirmed' })
@@ -574,7 +574,7 @@ describe('a wallet without gas money', () => {
     const { world, chain, pay } = await aRelayer()
     const price = 3n * chain.baseFee + 1_000_000n
     const [wallet] = world.signers.map(({ address }) => address) as [Hex]
-    chain.change(({ gasMoney }) => gasMoney.set(wallet, 129_650n * price))
+    chain.change(({ gasMoney }) => gasMoney.set(wallet, 149_650n * price))
     const { row } = await pay()
     await pass(1_000)
     expect(await row()).toMatchObject({ state: 'confirmed' })

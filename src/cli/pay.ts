@@ -1,3 +1,4 @@
+import { readUpTo } from '@arcus/client/body'
 import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/core/http'
 import type {
   Network,
@@ -25,6 +26,8 @@ Pays a paid API with the official x402 client, from the payer of \`npm run dev\`
 const network: Network = 'eip155:5042'
 // A dollar in atomic units. The devnet never asks for more.
 const maxAmountPerPayment = '1000000'
+/** Bytes of an answer that are shown. */
+const MAX_BODY_BYTES = 1_048_576
 
 type Balances = { payer: bigint; merchant: bigint; relayers: bigint }
 
@@ -53,15 +56,15 @@ async function pay(url: string, rpcUrl: string): Promise<number> {
     asked = offer
   })
   const response = await fetchPaid(url).catch(cannotBePaid(url))
-  const body = await response.text()
+  const { bytes, cut } = await readUpTo(response, MAX_BODY_BYTES)
   const settlement = settlementOf(response)
   print(`\n${url}\n`)
   print(`  price         ${describePrice(asked?.accepts[0])}`)
-  print(`  answer        ${response.status} ${response.statusText}   ${body}`)
+  print(`  answer        ${response.status} ${response.statusText}   ${Buffer.from(bytes)}`)
   print(`  transaction   ${settlement?.transaction || 'none'}\n`)
   const after = await readBalances(rpcUrl)
   printBalances(before, after)
-  if (response.ok && settlement?.success) return 0
+  if (response.ok && cut !== 'broken' && settlement?.success) return 0
   // The official client pays whatever asks for no more than its limit.
   const call = { isSigned: asked !== undefined, spent: before.payer - after.payer }
   printError(complaintOf(response, settlement, call))
@@ -83,10 +86,12 @@ export function complaintOf(
 ): string {
   const { success = false, transaction = '', errorReason } = settlement ?? {}
   if (success) return `Charged, although the call failed: transaction ${transaction}.`
-  const refusal = errorReason ?? refusalOf(response)
-  if (refusal === undefined && spent > 0n) {
-    return `Charged ${formatUnits(spent, 6)} USDC, although the call failed: the seller names no transaction.`
+  if (spent > 0n) {
+    const named =
+      transaction === '' ? 'the seller names no transaction' : `transaction ${transaction}`
+    return `Charged ${formatUnits(spent, 6)} USDC, although the call failed: ${named}.`
   }
+  const refusal = errorReason ?? refusalOf(response)
   if (refusal === undefined && isSigned) {
     return `Not known whether it is paid: the payment was signed, and the seller answered ${response.status} without saying what became of it.`
   }

@@ -437,6 +437,7 @@ function createPaidChecks({
     listings: stores.listings,
     signer: world.checkSigner,
     openFetch: createBuyerFetch(rules, world.ownCalls),
+    isPrivateAllowed: rules.allowPrivateHosts,
     asset: dollars.address,
     findUse: createAuthorizationUses(rpc),
     async canPay(wallet, amount) {

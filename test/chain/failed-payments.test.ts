@@ -2,16 +2,16 @@ import { reasons } from '@arcus/protocol/x402/reasons'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { mintUsdc } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import type { RpcProxy } from '../faults/support/rpc-proxy.js'
+import { type ProxiedWorld, startProxiedWorld } from '../support/a-proxied-world.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { anAccount } from '../support/an-account.js'
-import { startWorld, type World } from '../support/arcus.js'
 import { sendToToken } from '../support/token.js'
 
 /** A look comes every thirty seconds, and once at the start. */
 const SLOW = { timeout: 60_000, interval: 500 }
 
-let world: World
+let world: ProxiedWorld
 let proxy: RpcProxy
 let unused: SignedPayment
 let spent: SignedPayment
@@ -35,22 +35,14 @@ async function aFailedClaim(): Promise<SignedPayment> {
 }
 
 beforeAll(async () => {
-  world = await startWorld({
-    env: { RATE_LIMIT_MAX: '0' },
-    async between(chainUrl) {
-      proxy = await startRpcProxy(chainUrl)
-      return proxy.url
-    },
-  })
+  world = await startProxiedWorld({ RATE_LIMIT_MAX: '0' })
+  proxy = world.proxy
   unused = await aFailedClaim()
   spent = await aFailedClaim()
   await new Promise((resolve) => setTimeout(resolve, 1_100))
   transaction = await sendToToken(world.chainUrl, spent)
 })
-afterAll(async () => {
-  await world.stop()
-  await proxy.close()
-})
+afterAll(() => world.stop())
 
 describe('a payment that failed without a transaction', { timeout: 120_000 }, () => {
   it('is failed while others may still bring it on chain', async () => {

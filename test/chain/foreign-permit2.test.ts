@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { swallowed, unsupported } from '../faults/support/behaviours.js'
-import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import type { RpcProxy } from '../faults/support/rpc-proxy.js'
 import {
   aPermit2Payment,
   approvePermit2,
@@ -13,10 +13,10 @@ import {
   permit2Invalidation,
   sendAs,
 } from '../support/a-permit2-payment.js'
+import { type ProxiedWorld, startProxiedWorld } from '../support/a-proxied-world.js'
 import { nowSeconds } from '../support/a-signed-payment.js'
 import { outbid, sendTogether } from '../support/a-stranger.js'
 import { anAccount } from '../support/an-account.js'
-import { startWorld, type World } from '../support/arcus.js'
 
 const { permit2, exactPermit2Proxy, multicall, usdc } = devnetContracts
 const CENT = 10_000n
@@ -27,25 +27,17 @@ const erc20 = parseAbi([
   'function transferFrom(address from, address to, uint256 value) returns (bool)',
 ])
 
-let world: World
+let world: ProxiedWorld
 let proxy: RpcProxy
 beforeAll(async () => {
-  world = await startWorld({
-    env: {
-      RATE_LIMIT_MAX: '0',
-      SETTLE_WAIT_SECONDS: '8',
-      ATTESTATION_PRIVATE_KEY: `0x${'11'.repeat(32)}`,
-    },
-    async between(chainUrl) {
-      proxy = await startRpcProxy(chainUrl)
-      return proxy.url
-    },
+  world = await startProxiedWorld({
+    RATE_LIMIT_MAX: '0',
+    SETTLE_WAIT_SECONDS: '8',
+    ATTESTATION_PRIVATE_KEY: `0x${'11'.repeat(32)}`,
   })
+  proxy = world.proxy
 })
-afterAll(async () => {
-  await world.stop()
-  await proxy.close()
-})
+afterAll(() => world.stop())
 
 const settle = (payment: Permit2Body) => world.post('/settle', payment)
 const signedBy = ({ paymentPayload }: Permit2Body) => paymentPayload.payload.permit2Authorization

@@ -5,11 +5,12 @@ import { devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, mintUsdc, readArtifact, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
 import { swallowed } from '../faults/support/behaviours.js'
-import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import type { RpcProxy } from '../faults/support/rpc-proxy.js'
+import { type ProxiedWorld, startProxiedWorld } from '../support/a-proxied-world.js'
 import { aSignedPayment, type SignedPayment } from '../support/a-signed-payment.js'
 import { sendTogether } from '../support/a-stranger.js'
 import { anAccount } from '../support/an-account.js'
-import { type Answer, startWorld, type World } from '../support/arcus.js'
+import type { Answer } from '../support/arcus.js'
 import { authorizationArguments, sendToToken } from '../support/token.js'
 
 const used = reasons.nonceAlreadyUsed.code
@@ -17,21 +18,13 @@ const used = reasons.nonceAlreadyUsed.code
 /** An idle service sees a block more than a second late. */
 const SOON = { timeout: 15_000 }
 
-let world: World
+let world: ProxiedWorld
 let proxy: RpcProxy
 beforeAll(async () => {
-  world = await startWorld({
-    env: { RATE_LIMIT_MAX: '0', SETTLE_WAIT_SECONDS: '30' },
-    async between(chainUrl) {
-      proxy = await startRpcProxy(chainUrl)
-      return proxy.url
-    },
-  })
+  world = await startProxiedWorld({ RATE_LIMIT_MAX: '0', SETTLE_WAIT_SECONDS: '30' })
+  proxy = world.proxy
 })
-afterAll(async () => {
-  await world.stop()
-  await proxy.close()
-})
+afterAll(() => world.stop())
 
 const settle = (payment: SignedPayment) => world.post('/settle', payment)
 const verify = (payment: SignedPayment) => world.post('/verify', payment)

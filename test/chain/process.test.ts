@@ -93,6 +93,29 @@ it('every request is answered that was sent in the tenth of a second before SIGT
   expect(await exited).toEqual([0, null])
 })
 
+it('both halves answer until a quarter of a second is quiet, and each answer closes its connection', async () => {
+  const env = await settings()
+  const child = spawn(process.execPath, arcus('serve'), {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await listenTo(child)('"serving"')
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  const asked: Promise<unknown>[] = []
+  for (let i = 0; i < 10; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    for (const path of ['/supported', '/discovery/resources', '/api/merchants']) {
+      const { status, connection } = ask(`http://127.0.0.1:${env.PORT}${path}`)
+      asked.push(Promise.all([status, connection]))
+    }
+  }
+  const endedAt = performance.now()
+  expect(await Promise.all(asked)).toEqual(asked.map(() => [200, 'close']))
+  expect(await exited).toEqual([0, null])
+  expect(performance.now() - endedAt).toBeLessThan(5_000)
+})
+
 /** Asks over a connection of its own. The status is the error where there is no answer. */
 function ask(url: string) {
   const asking = request(url, { agent: false })
@@ -102,8 +125,12 @@ function ask(url: string) {
     })
     asking.once('error', ({ message }) => resolve(message))
   })
+  const connection = new Promise<string | undefined>((resolve) => {
+    asking.once('response', ({ headers }) => resolve(headers.connection))
+    asking.once('error', () => resolve(undefined))
+  })
   asking.end()
-  return { status, isSent: once(asking, 'finish') }
+  return { status, connection, isSent: once(asking, 'finish') }
 }
 
 // The members of a process group are read from /proc.

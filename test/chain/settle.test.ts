@@ -3,30 +3,23 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
 import { mintUsdc, usdcBalance } from '../../src/devnet/fixtures.js'
 import { call } from '../../src/devnet/rpc.js'
-import { type RpcProxy, startRpcProxy } from '../faults/support/rpc-proxy.js'
+import type { RpcProxy } from '../faults/support/rpc-proxy.js'
+import { type ProxiedWorld, startProxiedWorld } from '../support/a-proxied-world.js'
 import {
   aSignedPayment,
   nowSeconds,
   type SignedPayment,
   waiting,
 } from '../support/a-signed-payment.js'
-import { type Answer, startWorld, type World } from '../support/arcus.js'
+import type { Answer } from '../support/arcus.js'
 
-let world: World
+let world: ProxiedWorld
 let proxy: RpcProxy
 beforeAll(async () => {
-  world = await startWorld({
-    env: { RATE_LIMIT_MAX: '0' },
-    async between(chainUrl) {
-      proxy = await startRpcProxy(chainUrl)
-      return proxy.url
-    },
-  })
+  world = await startProxiedWorld({ RATE_LIMIT_MAX: '0' })
+  proxy = world.proxy
 })
-afterAll(async () => {
-  await world.stop()
-  await proxy.close()
-})
+afterAll(() => world.stop())
 
 const used = reasons.nonceAlreadyUsed.code
 const merchantBalance = () => usdcBalance(world.chainUrl, devnetMerchant.address)

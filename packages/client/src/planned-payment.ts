@@ -18,6 +18,11 @@ export interface BuyerCall extends SellerCall {
 export interface PlannedPayment {
   reservation: LedgerReservation
   item: Item | undefined
+  /**
+   * The listing whose price is the limit: that one, or one that names another payout address and was live at its last
+   * probe. A seller may show the probe one address and buyers another; a stranger's listing of the URL is never live.
+   */
+  priced: Item | undefined
 }
 
 /** Returns what would be reserved for these terms, and the listing that names them. */
@@ -40,18 +45,19 @@ export async function planPayment(
   const { host } = urlOf(target)
   const isCeiling = scheme === 'upto' || undefined
   const reservation = { network, asset, amount, payTo, host, merchant, call, isCeiling }
-  return { reservation, item: named }
+  const isLive = item !== undefined && (item.status ?? 'live') === 'live'
+  return { reservation, item: named, priced: isLive ? item : named }
 }
 
 /** Returns the refusal of a price above that of the listing, unless the call states a limit of its own. */
 export function dearerThanListed(
-  { item }: PlannedPayment,
+  { priced }: PlannedPayment,
   { maxAmount }: BuyerCall,
   terms: Requirement,
   budget: Budget,
 ): ArcusError | undefined {
-  if (item === undefined || maxAmount !== undefined) return undefined
-  const bound = listedCap(item, terms)
+  if (priced === undefined || maxAmount !== undefined) return undefined
+  const bound = listedCap(priced, terms)
   if (BigInt(terms.amount) <= bound.cap) return undefined
   return aboveListing(terms, bound, (amount) => showAmount(amount, budget))
 }

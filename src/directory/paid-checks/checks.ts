@@ -33,8 +33,12 @@ interface ChecksOptions extends OpenChecksOptions, Pick<SharedPorts, 'network' |
   canPay: (wallet: Address, amount: bigint) => Promise<boolean>
   /** Has an endpoint probed soon, because a purchase shows what it asks for now. */
   probeSoon: (endpointId: number) => void
+  /** Whether endpoints may be on private networks. */
+  isPrivateAllowed: boolean
   /** For tests; a minute otherwise. */
   gapSeconds?: number
+  /** For tests; the name servers otherwise. */
+  resolve?: Resolve
 }
 
 /** From the start of one check to that of the next. */
@@ -57,7 +61,7 @@ export class Checks {
   readonly #open: OpenChecks
   readonly #gapSeconds: number
   readonly #stopping = new AbortController()
-  readonly #resolve = createPublicResolver()
+  readonly #resolve: Resolve
   /** Unix seconds; `undefined` before the first run. */
   #pausedUntil: number | undefined
 
@@ -65,6 +69,7 @@ export class Checks {
     this.#options = options
     this.#open = new OpenChecks(options)
     this.#gapSeconds = options.gapSeconds ?? GAP_SECONDS
+    this.#resolve = options.resolve ?? createPublicResolver()
   }
 
   /** Closes the checks that are known to have paid or not, and makes the next one if it is its time. */
@@ -128,7 +133,11 @@ export class Checks {
       }
       // One check may not cost so much, or not today.
       if (amount > mostAtomic) continue
-      const block = await blockAt(url, this.#resolve)
+      const block = await this.#blockOf(entry)
+      if (block === undefined) {
+        await store.keepUnpaid(toTarget(entry, kind, ''), undefined, at)
+        continue
+      }
       // A name costs little, and names of one server are mostly of one seller.
       if (kind === 'first' && block !== '' && !(await store.isFirstOfBlock(block, at))) continue
       if (!pace.enter(url)) continue
@@ -154,6 +163,17 @@ export class Checks {
     if (amount > maxAmount || endpoint.price > maxAmount) return 'It costs more than a check may.'
     if (payToProofOf(merchant) === null) return 'Its payout address is not proven.'
     return isPayToBlocked(merchant.payTo) ? 'Its payout address is blocked.' : amount
+  }
+
+  /**
+   * Returns the block of addresses that answers for an endpoint, which is empty for a private one and for our own.
+   * `undefined` where no public address is known: whoever answers for the name may give one to the purchase itself, so it
+   * would count for no block and no site.
+   */
+  async #blockOf({ endpoint }: CatalogEntry): Promise<string | undefined> {
+    if (endpoint.isHosted) return ''
+    const block = await blockAt(endpoint.url, this.#resolve)
+    return block === '' && !this.#options.isPrivateAllowed ? undefined : block
   }
 
   async #check(entry: CatalogEntry, amount: bigint, target: CheckTarget): Promise<void> {

@@ -9,7 +9,7 @@ import { devnetContracts, mintUsdc } from '../../../src/devnet/fixtures.js'
 import { anAccount } from '../../support/an-account.js'
 import { startWorld, type World } from '../../support/arcus.js'
 
-const [owner, payer] = [anAccount(), anAccount()]
+const [owner, payer, other] = [anAccount(), anAccount(), anAccount()]
 let world: World
 let seller: FastifyInstance
 let url: string
@@ -22,14 +22,16 @@ beforeAll(async () => {
   seller = fastify({ rewriteUrl: ({ headers, url = '' }) => (isProbe(headers) ? '/cheap' : url) })
   await seller.register(x402, { facilitator: world.url, payTo: owner.address })
   seller.get('/data', { config: { x402: '$0.05' } }, () => ({ goods: true }))
+  seller.get('/moved', { config: { x402: { price: '$0.05', payTo: other.address } } }, () => ({}))
   seller.get('/cheap', { config: { x402: '$0.001' } }, () => ({ goods: true }))
   url = `${await seller.listen({ port: 0, host: '127.0.0.1' })}/data`
   const audience = `http://localhost:${new URL(world.url).port}`
   const arcus = createArcusClient({ url: world.url })
   const endpoint = { url, method: 'GET', title: 'Cheap data', price: '1000' } as const
+  const moved = { ...endpoint, url: url.replace('/data', '/moved') }
   await arcus
     .listings(owner, { audience })
-    .save('cheap', { name: 'Cheap', payTo: owner.address, endpoints: [endpoint] })
+    .save('cheap', { name: 'Cheap', payTo: owner.address, endpoints: [endpoint, moved] })
   item = (await arcus.findAt({ url })) as Item
 })
 afterAll(async () => {
@@ -69,6 +71,15 @@ describe('a seller who asks for more than the catalog lists', () => {
     // A limit of the call itself takes the place of the listing.
     expect((await buyer.pay(target, { maxAmount: '$0.05' })).cost).toBe(50_000n)
     expect((await refusalOf(buyer.pay(target, { maxAmount: '$0.04' }))).code).toBe('over_limit')
+  })
+
+  it('is not paid at another address than the catalog lists either', async () => {
+    const buyer = aBuyer()
+    const moved = url.replace('/data', '/moved')
+    const refused = await refusalOf(buyer.pay(moved))
+    expect(refused.details).toMatchObject({ amount: '50000', listed: '1000', payTo: other.address })
+    expect((await buyer.spent()).entries).toEqual([])
+    expect((await buyer.pay(moved, { maxAmount: '$0.05' })).cost).toBe(50_000n)
   })
 
   it('is not paid by the library either, where the call has no limit', async () => {

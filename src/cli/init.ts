@@ -111,7 +111,7 @@ function settingsText(network: NetworkName, address: string, database: string | 
     `RELAYER_PRIVATE_KEYS_FILE=./${KEY_FILE}`,
     `BASE_URL=${address}`,
     `DIRECTORY_URL=${address}`,
-    ...(address.startsWith('https:') ? ['TRUST_PROXY=1'] : []),
+    ...listeningSettings(new URL(address)),
     ...(database === undefined ? [] : [`DATABASE_URL=${database}`]),
     'DAILY_GAS_LIMIT_USD=25',
     ...(isMainnet ? ['MIN_AMOUNT=2300'] : []),
@@ -119,6 +119,12 @@ function settingsText(network: NetworkName, address: string, database: string | 
     'NODE_ENV=production',
   ]
   return `${lines.join('\n')}\n`
+}
+
+/** A proxy answers at an address with TLS. Without TLS the port of the address is the one that Arcus listens on. */
+function listeningSettings({ protocol, port }: URL): string[] {
+  if (protocol === 'https:') return ['TRUST_PROXY=1']
+  return port === '' ? [] : [`PORT=${port}`]
 }
 
 function writeSecret(path: string, text: string): void {

@@ -135,7 +135,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 type Stops = (() => Promise<void> | void)[]
 
 async function requireFreePorts(options: StackOptions, host: string): Promise<void> {
-  const hint = (flag: string) => `stop the program that holds it, or choose another with ${flag}.`
+  const hint = (flag: string) =>
+    `stop the program that holds it, such as another devnet, or choose another with ${flag}.`
   await requireFreePort(options.rpcPort, 'anvil', '127.0.0.1', hint('--rpc-port'))
   await requireFreePort(options.port, 'Arcus', host, hint('--port'))
   await requireFreePort(options.apiPort, 'the sample API', host, hint('--api-port'))

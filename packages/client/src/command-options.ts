@@ -80,7 +80,9 @@ export function readAccount(given: CommandArguments) {
     throw new UsageError(`There is no key to pay with: set ${ways}; ${made}.`)
   }
   if (!isKey(key)) {
-    throw new UsageError('The key of the payer is not 32 bytes in hexadecimal digits.')
+    throw new UsageError(
+      'The key of the payer is not 32 bytes in hexadecimal digits (0x and 64 of them).',
+    )
   }
   return privateKeyToAccount(`0x${key.replace(/^0x/i, '')}`)
 }

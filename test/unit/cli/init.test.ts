@@ -66,6 +66,15 @@ it('names the faucet on the testnet, and takes another database and number of ke
   expect(secrets.relayerPrivateKeys).toHaveLength(3)
 })
 
+it.each([
+  ['http://localhost:4030', 4030],
+  ['http://localhost:4021', 4021],
+  ['https://pay.example.com:8443', 4021],
+])('listens for %s at %i', async (url, port) => {
+  await init('--network', 'testnet', '--address', url)
+  expect(readWritten().config).toMatchObject({ baseUrl: url, port })
+})
+
 it('never writes over a file', async () => {
   const words = ['--network', 'testnet', '--address', address]
   await init(...words)

@@ -436,7 +436,11 @@ describe('arcus-client', () => {
       /--max wants an amount such as 0\.05/,
     ],
     [['pay', 'http://127.0.0.1:9', '--key', 'x'], withKey, /Unknown option '--key'/],
-    [['pay', 'http://127.0.0.1:9', '--max', '1'], { PAYER_PRIVATE_KEY: 'x' }, /is not 32 bytes/],
+    [
+      ['pay', 'http://127.0.0.1:9', '--max', '1'],
+      { PAYER_PRIVATE_KEY: 'x' },
+      /is not 32 bytes in hexadecimal digits \(0x and 64 of them\)/,
+    ],
     [['mcp', '--max', '0.05', '--per-day', '1'], withKey, /Set --per-seller/],
     [['buy'], {}, /There is no command buy/],
     [

@@ -99,7 +99,7 @@ function Sample({ sample, isPlay }: { sample: EndpointCard; isPlay: boolean }) {
           href={`/merchants/${encodeURIComponent(merchant.id)}#endpoint-${id}`}
           className={quietLink}
         >
-          <UntrustedText text={title} max={60} />
+          “<UntrustedText text={title} max={60} />”
         </Link>
         {isPlay ? ' with play money.' : '. Your wallet signs once.'}
       </p>

@@ -74,14 +74,16 @@ function leaveOutDevelopers(): Plugin {
   }
 }
 
-/** Matches a character that does not fit into a byte, with the backslashes before it. */
-const WIDE = /(\\*)([^\0-\xff])/gu
+/** Matches half a character or a whole one that does not fit into a byte, with the backslashes before it. */
+const WIDE = /(\\*)([^\0-\xff])/g
 
-/** Writes characters that do not fit into a byte as escapes. The code means the same, tagged templates apart. */
+/**
+ * Writes characters that do not fit into a byte as escapes, those of two halves as two. The code means the same, but for
+ * tagged templates; it does not run at all with a name of such halves in it.
+ */
 export function escapeWide(code: string): string {
   return code.replace(WIDE, (_, slashes: string, character: string) => {
-    const hex = (character.codePointAt(0) as number).toString(16)
-    const escaped = hex.length > 4 ? `\\u{${hex}}` : `\\u${hex.padStart(4, '0')}`
+    const escaped = `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
     // A backslash before the character itself means nothing, and would end the meaning of this one.
     return slashes.slice(0, slashes.length - (slashes.length % 2)) + escaped
   })

@@ -4,7 +4,7 @@ import { decodePaymentRequiredHeader, decodePaymentResponseHeader } from '@x402/
 import { ExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devnetMerchant, devnetPayer } from '../../src/devnet/accounts.js'
+import { devnetPayer } from '../../src/devnet/accounts.js'
 import { devnetContracts, usdcBalance } from '../../src/devnet/fixtures.js'
 import { startBase, usdcOfBase } from '../support/base-chain.js'
 import { type Block, readPage, root } from './page.js'
@@ -185,9 +185,10 @@ describe('docs/quickstarts/add-arc.md', () => {
     const settled = answer.headers.get('PAYMENT-RESPONSE') ?? ''
     expect(decodePaymentResponseHeader(settled)).toMatchObject({ success: true, network })
   }
-  const earned = async () => ({
-    arc: await usdcBalance('http://127.0.0.1:8545', devnetMerchant.address),
-    base: await base.balanceOf(devnetMerchant.address),
+  /** The money of the buyer. The shop's would not do: the service may make a paid check of it at any moment. */
+  const held = async () => ({
+    arc: await usdcBalance('http://127.0.0.1:8545', devnetPayer.address),
+    base: await base.balanceOf(devnetPayer.address),
   })
   const networks = async () => {
     const header = (await fetch(shop)).headers.get('PAYMENT-REQUIRED') ?? ''
@@ -197,11 +198,11 @@ describe('docs/quickstarts/add-arc.md', () => {
   it.each(['Express', 'Hono', 'Next'])('%s sells on both, each payment on its chain', (title) =>
     withShop(title, { BASE_FACILITATOR_URL: base.url }, async () => {
       expect(await networks()).toEqual(['eip155:8453', 'eip155:5042'])
-      const before = await earned()
+      const before = await held()
       await buyOn('eip155:8453')
-      expect(await earned()).toEqual({ arc: before.arc, base: before.base + 10_000n })
+      expect(await held()).toEqual({ arc: before.arc, base: before.base - 10_000n })
       await buyOn('eip155:5042')
-      expect(await earned()).toEqual({ arc: before.arc + 10_000n, base: before.base + 10_000n })
+      expect(await held()).toEqual({ arc: before.arc - 10_000n, base: before.base - 10_000n })
       expect(await run(commands(addArc.get('Pay it'))[0] ?? '', root)).toContain('200 OK')
     }),
   )
@@ -224,9 +225,9 @@ describe('docs/quickstarts/add-arc.md', () => {
         'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp',
         'eip155:5042',
       ])
-      const before = await earned()
+      const before = await held()
       await buyOn('eip155:5042')
-      expect(await earned()).toEqual({ arc: before.arc + 10_000n, base: before.base })
+      expect(await held()).toEqual({ arc: before.arc - 10_000n, base: before.base })
     }))
 })
 

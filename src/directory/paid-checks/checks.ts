@@ -33,7 +33,7 @@ interface ChecksOptions extends OpenChecksOptions, Pick<SharedPorts, 'network' |
   canPay: (wallet: Address, amount: bigint) => Promise<boolean>
   /** Has an endpoint probed soon, because a purchase shows what it asks for now. */
   probeSoon: (endpointId: number) => void
-  /** Whether endpoints may be on private networks. */
+  /** Lets endpoints be on private networks. */
   isPrivateAllowed: boolean
   /** For tests; a minute otherwise. */
   gapSeconds?: number

@@ -48,7 +48,7 @@ export function bumpFees(
 const FIRST_GUESS = 120_000n
 /** A recipient that was never paid costs the slot of its balance, and the creation of its account. */
 const NEW_RECIPIENT_GAS = 45_000n
-/** What a transaction of a multicall takes whatever is in it. */
+/** The gas that a transaction of a multicall takes, whatever is in it. */
 export const BATCH_OVERHEAD = 80_000n
 const TRANSACTION_BASE = 21_000n
 const MARGIN_PERCENT = 115n

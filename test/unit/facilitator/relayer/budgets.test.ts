@@ -11,7 +11,7 @@ import { createPaymentJobs } from './tracked.js'
 useVirtualClock()
 
 const PRICE = BASE_FEE + 1_000_000n
-/** What a payment burns that fails: with others, where it is skipped, and alone; and the base of a transaction. */
+/** The gas that a failing payment burns: with others, where it is skipped, and alone; and the base of a transaction. */
 const [EACH, SKIPPED, ALONE, BASE] = [45_000n, 13_000n, 60_000n, 21_000n]
 const limits = { perAccount: 1_000_000n * PRICE, wasted: 5_000_000n * PRICE }
 const fees = { maxFeePerGas: 3n * PRICE, maxPriorityFeePerGas: 1n }

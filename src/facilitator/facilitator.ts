@@ -183,7 +183,7 @@ async function build(
         payments,
         about: { ...about, resources },
         takeVerified: schemes.takeVerified,
-        isVerified: schemes.isVerified,
+        takeSignature: schemes.takeSignature,
         onClaimed: observer.claimed,
       })
     },
@@ -311,7 +311,7 @@ function createSchemes(
     verify: ((body, caller) => schemeOf(body).verify(body, caller)) satisfies Verify as Verify,
     settle: ((request) => schemeOf(request.body).settle(request)) satisfies Settle as Settle,
     takeVerified: (body: unknown) => schemeOf(body).takeVerified(body),
-    isVerified: verified.hasSignature,
+    takeSignature: verified.takeSignature,
   }
 }
 

@@ -28,7 +28,7 @@ import {
 import { createRefusalLog } from './refusal-log.js'
 import { createSettleLimit, type Leave, type SettleLimit } from './settle/settle-limit.js'
 import type { Settle, SettleRequest } from './settle/settler.js'
-import type { IsVerified, TakeVerified } from './verify/verified-payments.js'
+import type { TakeSignature, TakeVerified } from './verify/verified-payments.js'
 import type { Verify } from './verify/verifier.js'
 
 interface FacilitatorRoutesOptions extends FacilitatorLinks {
@@ -38,8 +38,8 @@ interface FacilitatorRoutesOptions extends FacilitatorLinks {
   settle: Settle
   /** Returns whether a body holds a payment that was verified here, which the rate limit does not refuse. */
   takeVerified: TakeVerified
-  /** Returns whether verify accepted a signature here. */
-  isVerified: IsVerified
+  /** Lets a body past the rate limit be parsed for a signature that verify accepted here. */
+  takeSignature: TakeSignature
   payments: PaymentFinder
   /** The part of `/.well-known/x402` that does not change. */
   about: Omit<FacilitatorAnswer, keyof SupportedAnswer | 'x402Version'>

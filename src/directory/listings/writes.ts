@@ -23,6 +23,7 @@ import type {
 } from '../store/listings.js'
 import { findReserved } from '../store/name-rules.js'
 import type { SaveAllowances } from './save-probes.js'
+import { createSaveTurns } from './save-turns.js'
 import {
   type CheckedWrite,
   offerFault,
@@ -33,7 +34,6 @@ import {
   type WriteCheck,
   type WriteQuota,
 } from './signed-write.js'
-import { createWriteTurns } from './write-turns.js'
 
 export type Writes = ReturnType<typeof createWrites>
 
@@ -63,7 +63,7 @@ interface WritesOptions {
 export function createWrites(options: WritesOptions) {
   const { listings, check, probe, allowances, quota, network, tokens } = options
   const nowSeconds = () => Math.floor(options.now() / 1000)
-  const inTurn = createWriteTurns()
+  const inTurn = createSaveTurns()
 
   /** Applies a change. The store checks owner, revision and nonce again, in the transaction of the change. */
   async function apply({ write }: CheckedWrite<unknown>, change: ListingChange): Promise<Merchant> {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { rateLimitFault } from '../../http/errors.js'
 import { callerOf, type HeldRequest, type RateLimiter } from '../../http/rate-limit.js'
 import { isFree, isUndecided, type SettleResult } from '../answers.js'
-import type { IsVerified, TakeVerified } from '../verify/verified-payments.js'
+import type { TakeSignature, TakeVerified } from '../verify/verified-payments.js'
 
 /** Ends a settle that was let in. It is called once, without a result if the settle failed. */
 export type Leave = (result: SettleResult | undefined) => void
@@ -48,7 +48,7 @@ interface Queue {
  */
 export function createSettleLimit(
   limiter: RateLimiter,
-  { takeVerified, isVerified }: { takeVerified: TakeVerified; isVerified: IsVerified },
+  { takeVerified, takeSignature }: { takeVerified: TakeVerified; takeSignature: TakeSignature },
 ): SettleLimit {
   const queues = new Map<string, Queue>()
   const answered = new LRUCache<string, number>({ max: MAX_ANSWERED })
@@ -117,7 +117,7 @@ export function createSettleLimit(
     checkUnparsed(request, body) {
       const { limited, resetSeconds } = limiter.look(request)
       if (!limited || mayFree(queues.get(callerOf(request.ip)))) return
-      if (!signaturesIn(body).some(isVerified)) throw rateLimitFault(resetSeconds)
+      if (!signaturesIn(body).some(takeSignature)) throw rateLimitFault(resetSeconds)
     },
     async enter(request, points) {
       if (takeVerified(request.body)) {

@@ -18,11 +18,11 @@ export interface VerifiedPayments {
   note(payment: SignedDigest): void
   /** Uses up one turn of the payment; returns `false` if it has none. */
   take(payment: SignedDigest): boolean
-  hasSignature: IsVerified
+  takeSignature: TakeSignature
 }
 
-/** Returns whether verify accepted a signature, which is in lower case. It says so a few times for each. */
-export type IsVerified = (signature: string) => boolean
+/** Uses up one turn of a signature, in lower case; returns `false` if verify did not accept it, or it has none left. */
+export type TakeSignature = (signature: string) => boolean
 
 /** Some 4 MB at most. Settle follows verify within seconds, so few payments need to be remembered. */
 const MAX_VERIFIED = 20_000
@@ -47,7 +47,7 @@ export function createVerifiedPayments(): VerifiedPayments {
       if (signatures.get(signature) === undefined) signatures.set(signature, 2 * TURNS)
     },
     // A body is parsed for it past the limit, so that it counts more times than its payment.
-    hasSignature: (signature) => takeOne(signatures, hashOf(signature)),
+    takeSignature: (signature) => takeOne(signatures, hashOf(signature)),
     take: (payment) => takeOne(turns, keyOf(payment)),
   }
 }

@@ -48,7 +48,7 @@ async function serve(app: FastifyInstance, wish: RoutesWish): Promise<FastifyIns
     verify,
     settle,
     takeVerified: () => false,
-    isVerified: () => false,
+    takeSignature: () => false,
     payments: {
       byNonce: unexpected,
       recordOf: unexpected,

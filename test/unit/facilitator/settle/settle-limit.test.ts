@@ -55,7 +55,7 @@ function aLimit(max: number, verified: { turns?: number; signature?: string } = 
   let { turns = 0 } = verified
   const limit = createSettleLimit(limiter, {
     takeVerified: () => turns-- > 0,
-    isVerified: (it) => it === verified.signature,
+    takeSignature: (it) => it === verified.signature,
   })
   return { limit, state, enter: (points = 1) => limit.enter(request, points) }
 }

@@ -7,13 +7,13 @@ import { WriteFault } from '../refusals.js'
  * Runs a piece of the work of a save when the turn of its block of addresses comes. Rejects with a `WriteFault` when too many
  * saves of the block, or of all, wait already.
  */
-export type WriteTurns = <Value>(ip: string, work: () => Value) => Promise<Value>
+export type SaveTurns = <Value>(ip: string, work: () => Value) => Promise<Value>
 
 /** Pieces that run at once, and saves that may wait for one, of a block and of all. */
 const BOUNDS = { atOnce: 1, waitingOfParty: 50, waitingInAll: 1_000 }
 
 /** Makes the queue of what saves compute: some milliseconds for each piece, and everything else goes before the next one. */
-export function createWriteTurns(): WriteTurns {
+export function createSaveTurns(): SaveTurns {
   const turns = createTurns(BOUNDS)
   return async (ip, work) => {
     const turn = turns.run(blockOf(ip), async () => {
